@@ -1,0 +1,227 @@
+"""Settings: defaults, then `config.toml`, then the environment; every value knows its origin.
+
+Public. Unknown keys and wrong types are errors that name file, line and key. No project folder
+can configure anything: a repository must not be able to choose paths, models or commands.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import msgspec
+from msgspec import Meta, Struct
+
+from hindsight_daemon.errors import ConfigProblem
+
+Positive = Annotated[int, Meta(ge=1)]
+Seconds = Annotated[float, Meta(ge=0)]
+
+
+class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[store]"""
+
+    uri: str = ""
+    """Where LanceDB keeps its tables: a path or s3://, gs://, az://, db:// ; empty: data folder."""
+    reserve_bytes: Annotated[int, Meta(ge=0)] = 200 * 1024 * 1024
+    """Free disk space below which writes are refused."""
+    cache_bytes: Positive = 128 * 1024 * 1024
+    """Bound of the engine's index cache; its metadata cache gets half of it."""
+
+
+class EmbedSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[embed]"""
+
+    model: str = "auto"
+    """Embedder: auto, none, a name of `hindsight model list`, or a folder with an ONNX model."""
+    reranker: str = "auto"
+    """Cross-encoder: auto, none, or a name of `hindsight model list`."""
+    threads: Positive = 1
+    """CPU threads a model may use."""
+    idle_unload_s: Seconds = 300.0
+    """Seconds without use after which a model leaves memory; 0 keeps it."""
+    allow_download: bool = False
+    """Let models be fetched from their hub without an explicit `hindsight model install`."""
+
+
+class RecallSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[recall]"""
+
+    fusion: str = "mix"
+    """How the arms are joined: mix (min-max scores) or rrf (reciprocal ranks)."""
+    rerank_budget_ms: Positive = 250
+    """Time the cross-encoder may take."""
+
+
+class WatchSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[watch]"""
+
+    enabled: bool = True
+    """Follow the transcripts of the agents found on this machine."""
+    roots: tuple[str, ...] = ()
+    """Further folders to follow."""
+    poll_s: Seconds = 2.0
+    """Seconds between looks at recently active transcripts."""
+    idle_task_s: Seconds = 600.0
+    """Seconds of silence after which a task counts as ended."""
+
+
+class DaemonSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[daemon]"""
+
+    autostart: bool = True
+    """Start the daemon on the first call that needs it."""
+    idle_exit_s: Seconds = 0.0
+    """Seconds without a call after which the daemon stops; 0: never."""
+    max_rss_bytes: Positive = 2 * 1024 * 1024 * 1024
+    """Resident memory above which the daemon unloads models and, if that fails, restarts."""
+    log_level: str = "info"
+    """Least severe log line: debug, info, warning or error."""
+
+
+class Settings(Struct, frozen=True, forbid_unknown_fields=True):
+    """All sections of `config.toml`."""
+
+    store: StoreSettings = StoreSettings()
+    embed: EmbedSettings = EmbedSettings()
+    recall: RecallSettings = RecallSettings()
+    watch: WatchSettings = WatchSettings()
+    daemon: DaemonSettings = DaemonSettings()
+
+
+ENVIRONMENT: dict[str, str] = {
+    "HINDSIGHT_STORE_URI": "store.uri",
+    "HINDSIGHT_EMBED_MODEL": "embed.model",
+    "HINDSIGHT_WATCH": "watch.enabled",
+    "HINDSIGHT_LOG_LEVEL": "daemon.log_level",
+}
+"""Environment variables that set a key; they win over the file."""
+
+PLAIN_ENVIRONMENT: dict[str, str] = {
+    "HINDSIGHT_HOME": "moves all folders below this one",
+    "HINDSIGHT_CONFIG": "path of the configuration file",
+    "HINDSIGHT_SOCKET": "path of the daemon's socket",
+    "HINDSIGHT_NO_AUTOSTART": "if set, no command starts the daemon",
+}
+"""Environment variables that are not configuration keys."""
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "recall.fusion": ("mix", "rrf"),
+    "daemon.log_level": ("debug", "info", "warning", "error"),
+}
+"""Keys that take one of a few words."""
+
+
+def setting_keys() -> dict[str, tuple[type[Struct], str]]:
+    """Map each dotted key to its section class and field name, in file order."""
+    sections = get_type_hints(Settings)
+    return {
+        f"{section}.{name}": (cls, name)
+        for section, cls in sections.items()
+        for name in cls.__struct_fields__
+    }
+
+
+def _line_of(text: str, section: str, key: str) -> int:
+    """Return the 1-based line of `key` in `[section]`, or of the section, or 1."""
+    current, section_line = "", 1
+    for number, line in enumerate(text.splitlines(), 1):
+        header = re.match(r"\s*\[([^\]]+)\]", line)
+        if header:
+            current = header.group(1).strip()
+            if current == section:
+                section_line = number
+        elif current == section and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
+            return number
+    return section_line
+
+
+def _problem(path: Path, text: str, where: str, what: str, hint: str = "") -> ConfigProblem:
+    section, _, key = where.partition(".")
+    key = key.split("[")[0]
+    line = _line_of(text, section, key)
+    return ConfigProblem(
+        f"{path}:{line}: `{where}`: {what}", hint=hint, file=str(path), line=line, key=where
+    )
+
+
+def _check_unknown(document: dict[str, Any], path: Path, text: str) -> None:
+    known = list(setting_keys())
+    sections = list(get_type_hints(Settings))
+    for section, body in document.items():
+        if section not in sections:
+            near = difflib.get_close_matches(section, sections, 1)
+            hint = f"did you mean `[{near[0]}]`?" if near else f"sections: {', '.join(sections)}"
+            raise _problem(path, text, section, "no such section", hint)
+        if not isinstance(body, dict):
+            raise _problem(path, text, section, "must be a section, `[name]`")
+        for key in body:
+            dotted = f"{section}.{key}"
+            if dotted not in known:
+                near = difflib.get_close_matches(dotted, known, 1)
+                hint = f"did you mean `{near[0]}`?" if near else "see `man 5 hindsight-config`"
+                raise _problem(path, text, dotted, "no such key", hint)
+
+
+def _convert(document: dict[str, Any], path: Path, text: str, *, strict: bool) -> Settings:
+    try:
+        settings = msgspec.convert(document, Settings, strict=strict)
+    except msgspec.ValidationError as exc:
+        what, _, place = str(exc).partition(" - at `$.")
+        raise _problem(path, text, place.rstrip("`") or "?", what.lower()) from exc
+    for dotted, choices in CHOICES.items():
+        section, name = dotted.split(".")
+        if (value := getattr(getattr(settings, section), name)) not in choices:
+            raise _problem(path, text, dotted, f"`{value}` is none of {', '.join(choices)}")
+    return settings
+
+
+def parse_settings(text: str, path: Path) -> Settings:
+    """Read TOML text; raises `ConfigProblem` with file, line and key."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as exc:
+        found = re.search(r"line (\d+)", str(exc))
+        line = int(found.group(1)) if found else 1
+        raise ConfigProblem(f"{path}:{line}: {exc}", file=str(path), line=line) from exc
+    _check_unknown(document, path, text)
+    return _convert(document, path, text, strict=True)
+
+
+def load_settings(path: Path, env: Mapping[str, str] | None = None) -> Settings:
+    """Read settings from the file (if there is one) and the environment."""
+    return load_with_origins(path, env)[0]
+
+
+def load_with_origins(
+    path: Path, env: Mapping[str, str] | None = None
+) -> tuple[Settings, dict[str, str]]:
+    """Read settings and, for each dotted key, whether it came from default, file or environment."""
+    env = os.environ if env is None else env
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        text = ""
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ConfigProblem(f"cannot read `{path}`: {exc}", file=str(path)) from exc
+    settings = parse_settings(text, path)
+    origins = dict.fromkeys(setting_keys(), "default")
+    for section, body in tomllib.loads(text).items():
+        origins.update({f"{section}.{key}": "file" for key in body})
+    for variable, dotted in ENVIRONMENT.items():
+        if value := env.get(variable, ""):
+            section, name = dotted.split(".")
+            source = Path(f"${variable}")
+            merged = msgspec.to_builtins(settings)
+            merged[section][name] = value
+            try:
+                settings = _convert(merged, source, "", strict=False)
+            except ConfigProblem as exc:
+                raise ConfigProblem(f"${variable}: {exc.message}", hint=exc.hint) from exc
+            origins[dotted] = f"${variable}"
+    return settings, origins

@@ -1,0 +1,1 @@
+"""Reads transcripts as they grow: discovery, tailing, checkpoints, redaction."""

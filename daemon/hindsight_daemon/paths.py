@@ -1,0 +1,139 @@
+"""Where everything lives: XDG folders on Linux and macOS alike, `HINDSIGHT_HOME` moves all of it.
+
+Public. Creates nothing by itself except through `ensure_private_dir`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from hindsight_daemon.errors import PermissionProblem
+
+SOCKET_PATH_LIMIT_BYTES = 103 if sys.platform == "darwin" else 107
+"""Longest AF_UNIX path the kernel takes (sun_path less its terminator)."""
+
+
+class Paths(Struct, frozen=True):
+    """Every location the product uses."""
+
+    config_file: Path
+    data_dir: Path
+    state_dir: Path
+    cache_dir: Path
+    runtime_dir: Path
+    socket: Path
+
+    @property
+    def store_dir(self) -> Path:
+        """Default LanceDB location."""
+        return self.data_dir / "store"
+
+    @property
+    def journal_file(self) -> Path:
+        """The SQLite journal that every write reaches first."""
+        return self.data_dir / "journal.db"
+
+    @property
+    def lock_file(self) -> Path:
+        """Held with flock by the running daemon for its whole life."""
+        return self.data_dir / "daemon.lock"
+
+    @property
+    def start_lock_file(self) -> Path:
+        """Held by whoever starts the daemon, so that starters queue up."""
+        return self.state_dir / "start.lock"
+
+    @property
+    def discovery_file(self) -> Path:
+        """Written by the daemon once it listens: socket, pid, instance, version."""
+        return self.state_dir / "daemon.json"
+
+    @property
+    def log_file(self) -> Path:
+        """The daemon's log."""
+        return self.state_dir / "daemon.log"
+
+    @property
+    def spool_dir(self) -> Path:
+        """Writes and piped transcripts that wait for a daemon."""
+        return self.state_dir / "spool"
+
+    @property
+    def models_dir(self) -> Path:
+        """Converted and downloaded models."""
+        return self.cache_dir / "models"
+
+
+def _xdg(env: Mapping[str, str], name: str, fallback: Path) -> Path:
+    # Empty and relative values count as unset (XDG Base Directory Specification).
+    value = env.get(name, "")
+    return Path(value) if value and Path(value).is_absolute() else fallback
+
+
+def resolve_paths(env: Mapping[str, str] | None = None) -> Paths:
+    """Compute all locations from the environment; touches no file.
+
+    Precedence for the socket: `HINDSIGHT_SOCKET`, then the runtime folder. A runtime folder that
+    would make the socket path too long falls back to a short name under the system's tmp folder.
+    """
+    env = os.environ if env is None else env
+    uid = os.getuid()
+    home_override = env.get("HINDSIGHT_HOME", "")
+    if home_override:
+        root = Path(home_override).expanduser()
+        root = root if root.is_absolute() else Path.cwd() / root
+        config, data = root / "config", root / "data"
+        state, cache, runtime = root / "state", root / "cache", root / "run"
+    else:
+        home = Path(env.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111 - HOME may be unset
+        config = _xdg(env, "XDG_CONFIG_HOME", home / ".config") / "hindsight"
+        data = _xdg(env, "XDG_DATA_HOME", home / ".local/share") / "hindsight"
+        state = _xdg(env, "XDG_STATE_HOME", home / ".local/state") / "hindsight"
+        cache = _xdg(env, "XDG_CACHE_HOME", home / ".cache") / "hindsight"
+        run_user = Path(f"/run/user/{uid}")
+        fallback = run_user if run_user.is_dir() else Path(f"/tmp/hindsight-{uid}")
+        base = _xdg(env, "XDG_RUNTIME_DIR", fallback)
+        runtime = base if base == Path(f"/tmp/hindsight-{uid}") else base / "hindsight"
+    socket = runtime / "d.sock"
+    if env.get("HINDSIGHT_SOCKET"):
+        socket = Path(env["HINDSIGHT_SOCKET"])
+        runtime = socket.parent
+    elif len(os.fsencode(socket)) > SOCKET_PATH_LIMIT_BYTES:
+        digest = hashlib.sha256(os.fsencode(socket)).hexdigest()[:16]
+        runtime = Path(f"/tmp/hindsight-{uid}-{digest}")
+        socket = runtime / "d.sock"
+    config_file = Path(env.get("HINDSIGHT_CONFIG") or config / "config.toml")
+    return Paths(config_file, data, state, cache, runtime, socket)
+
+
+def ensure_private_dir(path: Path) -> Path:
+    """Create `path` with mode 0700, or check that an existing one is ours and closed to others.
+
+    Raises `PermissionProblem` for a symlink, a non-folder, a foreign owner, or group/other bits.
+    """
+    try:
+        path.mkdir(mode=0o700, parents=True)
+    except FileExistsError:
+        pass
+    except OSError as exc:
+        raise PermissionProblem(f"cannot create folder `{path}`: {exc.strerror}") from exc
+    info = path.lstat()
+    if stat.S_ISLNK(info.st_mode):
+        raise PermissionProblem(f"`{path}` is a symbolic link, a plain folder is needed")
+    if not stat.S_ISDIR(info.st_mode):
+        raise PermissionProblem(f"`{path}` is not a folder")
+    if info.st_uid != os.getuid():
+        raise PermissionProblem(f"`{path}` belongs to user {info.st_uid}, not to you")
+    if info.st_mode & 0o077:
+        raise PermissionProblem(
+            f"`{path}` is open to other users (mode {stat.S_IMODE(info.st_mode):04o})",
+            hint=f"chmod 700 {path}",
+        )
+    return path

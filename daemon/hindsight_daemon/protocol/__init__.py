@@ -1,0 +1,1 @@
+"""The public wire contract: frames, envelopes, documents, methods, handshake."""

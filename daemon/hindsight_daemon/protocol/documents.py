@@ -1,0 +1,268 @@
+"""The documents of the contract: what methods return and what `--json` prints.
+
+Public. Each top-level document names its schema, such as `hindsight.recall/1`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import field
+
+from hindsight_daemon.protocol.document import Document, Notice
+
+
+class SourceView(Document, kw_only=True):
+    """Where a memory was learned."""
+
+    agent: str = ""
+    transcript: str = ""
+    quote: str = ""
+
+
+class ArmScore(Document, kw_only=True):
+    """Rank (from 1) and score one arm gave; rank 0 means the arm did not find it."""
+
+    rank: int = 0
+    score: float = 0.0
+
+
+class Scores(Document, kw_only=True):
+    """How a result came to its place; filled with `--explain`."""
+
+    arms: dict[str, ArmScore] = {}
+    fused: float = 0.0
+    weights: dict[str, float] = {}
+    rerank: float | None = None
+    final: float = 0.0
+    key: str = ""
+
+
+class MemoryView(Document, kw_only=True):
+    """A memory as recall returns it."""
+
+    id: str
+    short_id: str
+    layer: str
+    kind: str
+    text: str
+    score: float
+    status: str
+    confidence: float
+    importance: str
+    trust: str
+    scope: str
+    project: str
+    session_id: str
+    created_at: str
+    source: SourceView
+    external_id: str = ""
+    outcome: str = ""
+    task_goal: str = ""
+    speaker: str = ""
+    tags: tuple[str, ...] = ()
+    verdict_reason: str = ""
+    scores: Scores | None = None
+
+
+class RecallResult(Document, kw_only=True):
+    """hindsight.recall/1"""
+
+    recall_id: str
+    query: str
+    took_ms: float
+    memories: list[MemoryView]
+    warnings: list[Notice] = []
+    context: str = ""
+    schema: str = "hindsight.recall/1"
+
+
+class MemoryDocument(Document, kw_only=True):
+    """hindsight.memory/1: one memory, whole (fields of `model.Memory`)."""
+
+    memory: dict[str, Any]
+    history: list[dict[str, Any]] = []
+    schema: str = "hindsight.memory/1"
+
+
+class ListResult(Document, kw_only=True):
+    """hindsight.list/1"""
+
+    memories: list[dict[str, Any]]
+    tombstones: list[dict[str, Any]] = []
+    next: str = ""
+    schema: str = "hindsight.list/1"
+
+
+class WhyStep(Document, kw_only=True):
+    """One link of the chain memory → lesson → episode → transcript."""
+
+    what: str
+    id: str
+    text: str
+    agent: str = ""
+    session_id: str = ""
+    transcript: str = ""
+    line: int = 0
+    byte_start: int = 0
+    byte_end: int = 0
+    at: str = ""
+    verified: str = ""
+
+
+class WhyResult(Document, kw_only=True):
+    """hindsight.why/1"""
+
+    id: str
+    steps: list[WhyStep]
+    history: list[dict[str, Any]] = []
+    schema: str = "hindsight.why/1"
+
+
+class RememberResult(Document, kw_only=True):
+    """hindsight.remember/1; `outcome` is added, merged, superseded, refused or spooled."""
+
+    id: str
+    outcome: str
+    affected: list[str] = []
+    reason: str = ""
+    warnings: list[Notice] = []
+    schema: str = "hindsight.remember/1"
+
+
+class ForgetResult(Document, kw_only=True):
+    """hindsight.forget/1"""
+
+    forgotten: list[str]
+    tombstones: list[str]
+    dry_run: bool = False
+    schema: str = "hindsight.forget/1"
+
+
+class SkippedLine(Document, kw_only=True):
+    """A line that could not be used."""
+
+    line: int
+    reason: str
+
+
+class IngestedFile(Document, kw_only=True):
+    """What became of one transcript."""
+
+    path: str
+    source: str = ""
+    sessions: list[str] = []
+    events: int = 0
+    skipped: list[SkippedLine] = []
+    skipped_total: int = 0
+    warnings: list[str] = []
+    error: str = ""
+    size_bytes: int = 0
+
+
+class IngestResult(Document, kw_only=True):
+    """hindsight.ingest/1"""
+
+    files: list[IngestedFile]
+    episodes: int
+    memories: int
+    events: int = 0
+    turns: int = 0
+    refused: int = 0
+    memory_ids: list[str] = []
+    took_ms: float = 0.0
+    warnings: list[Notice] = []
+    schema: str = "hindsight.ingest/1"
+
+
+class StatsResult(Document, kw_only=True):
+    """hindsight.stats/1"""
+
+    memories: dict[str, dict[str, int]]
+    episodes: int
+    events: int
+    sources: list[dict[str, Any]]
+    store: dict[str, Any]
+    daemon: dict[str, Any]
+    embedder: dict[str, Any]
+    sessions: int = 0
+    tombstones: int = 0
+    schema: str = "hindsight.stats/1"
+
+
+class StatusResult(Document, kw_only=True):
+    """hindsight.status/1"""
+
+    pid: int
+    state: str
+    version: str
+    socket: str
+    instance: str = ""
+    protocol: int = 1
+    uptime_s: float = 0.0
+    rss_bytes: int = 0
+    store_uri: str = ""
+    embedder: str = ""
+    embedder_loaded: bool = False
+    pending_vectors: int = 0
+    pending_fold: int = 0
+    managed_by: str = "self"
+    log: str = ""
+    watching: list[str] = []
+    warnings: list[Notice] = []
+    schema: str = "hindsight.status/1"
+
+
+class Check(Document, kw_only=True):
+    """One finding of `doctor`: status is ok, warning or problem."""
+
+    name: str
+    status: str
+    message: str
+    hint: str = ""
+
+
+class DoctorResult(Document, kw_only=True):
+    """hindsight.doctor/1"""
+
+    checks: list[Check]
+    schema: str = "hindsight.doctor/1"
+
+
+class ModelView(Document, kw_only=True):
+    """One embedder or reranker of the registry."""
+
+    name: str
+    role: str
+    dimension: int = 0
+    languages: list[str] = []
+    available: bool = False
+    active: bool = False
+    where: str = ""
+    licence: str = ""
+    hint: str = ""
+
+
+class ModelListResult(Document, kw_only=True):
+    """hindsight.model/1"""
+
+    models: list[ModelView]
+    schema: str = "hindsight.model/1"
+
+
+class Ack(Document, kw_only=True):
+    """hindsight.ack/1: done, with a word about it."""
+
+    message: str = ""
+    schema: str = "hindsight.ack/1"
+
+
+class ErrorDocument(Document, kw_only=True):
+    """hindsight.error/1"""
+
+    code: str
+    message: str
+    hint: str
+    retryable: bool
+    detail: dict[str, Any] = field(default_factory=dict)
+    schema: str = "hindsight.error/1"

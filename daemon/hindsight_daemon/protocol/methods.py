@@ -1,0 +1,79 @@
+"""The method table: name, parameters, result and manners of every call.
+
+Public. Dispatch, client, documentation and fuzz tests are all driven by `METHODS`; a new verb
+is one row here and one body in `service`.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from hindsight_daemon.protocol.document import Document
+from hindsight_daemon.protocol.documents import (
+    Ack,
+    DoctorResult,
+    ForgetResult,
+    IngestResult,
+    ListResult,
+    MemoryDocument,
+    ModelListResult,
+    RecallResult,
+    RememberResult,
+    StatsResult,
+    StatusResult,
+    WhyResult,
+)
+from hindsight_daemon.protocol.handshake import HelloParams, HelloResult
+from hindsight_daemon.protocol.params import (
+    CancelParams,
+    ForgetParams,
+    IngestParams,
+    ListParams,
+    ModelParams,
+    NoParams,
+    RecallParams,
+    RememberParams,
+    ShowParams,
+    ShutdownParams,
+    SyncParams,
+    WhyParams,
+)
+
+
+class Method(Struct, frozen=True):
+    """One callable method.
+
+    `is_write` methods change the store, are refused read-only and take a `request_key`;
+    `needs_store` methods answer `daemon.starting` until the store is open.
+    """
+
+    name: str
+    params: type[Document]
+    result: type[Document]
+    summary: str
+    is_write: bool = False
+    needs_store: bool = True
+    since: int = 1
+
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method("hello", HelloParams, HelloResult, "open a connection", needs_store=False),
+        Method("cancel", CancelParams, Ack, "give up a running call", needs_store=False),
+        Method("daemon.status", NoParams, StatusResult, "how the daemon is", needs_store=False),
+        Method("daemon.shutdown", ShutdownParams, Ack, "stop the daemon", needs_store=False),
+        Method("daemon.sync", SyncParams, Ack, "wait for background work"),
+        Method("memory.recall", RecallParams, RecallResult, "ranked memories for a query"),
+        Method("memory.remember", RememberParams, RememberResult, "keep a memory", is_write=True),
+        Method("memory.show", ShowParams, MemoryDocument, "one memory, whole"),
+        Method("memory.list", ListParams, ListResult, "memories or tombstones, newest first"),
+        Method("memory.why", WhyParams, WhyResult, "where a memory comes from"),
+        Method("memory.forget", ForgetParams, ForgetResult, "remove and keep out", is_write=True),
+        Method("ingest.run", IngestParams, IngestResult, "read transcripts", is_write=True),
+        Method("store.stats", NoParams, StatsResult, "counts and sizes"),
+        Method("store.check", NoParams, DoctorResult, "scan the store for damage"),
+        Method("model.list", NoParams, ModelListResult, "models there are", needs_store=False),
+        Method("model.install", ModelParams, Ack, "make a model usable", needs_store=False),
+    )
+}

@@ -1,0 +1,146 @@
+"""The parameters of every method.
+
+Public. Unknown fields are ignored on receive, so that a newer client can talk to this daemon.
+"""
+
+from __future__ import annotations
+
+from hindsight_daemon.protocol.document import Document
+
+
+class NoParams(Document, kw_only=True):
+    """For methods that need nothing."""
+
+
+class RecallParams(Document, kw_only=True):
+    """`project` is a name or path; `cwd` lets the daemon find the project when none is named."""
+
+    query: str
+    limit: int = 10
+    budget_tokens: int | None = None
+    project: str = ""
+    all_projects: bool = False
+    cwd: str = ""
+    layers: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    task_type: str = ""
+    agent_role: str = ""
+    session_id: str = ""
+    since: str = ""
+    until: str = ""
+    include: tuple[str, ...] = ()
+    rerank: str = "auto"
+    explain: bool = False
+    with_context: bool = False
+
+
+class RememberParams(Document, kw_only=True):
+    """`ttl_s` is the time to live in seconds; `request_key` makes a resend harmless."""
+
+    text: str
+    kind: str = "fact"
+    project: str = ""
+    cwd: str = ""
+    scope: str = "shared"
+    importance: str = "medium"
+    ttl_s: int | None = None
+    pin: bool = False
+    tags: tuple[str, ...] = ()
+    session_id: str = ""
+    external_id: str = ""
+    occurred_at: str = ""
+    request_key: str = ""
+
+
+class ShowParams(Document, kw_only=True):
+    """`id` may be a unique prefix."""
+
+    id: str
+    with_history: bool = False
+
+
+class ListParams(Document, kw_only=True):
+    """Newest first; `before` pages on from the `next` of the former answer."""
+
+    limit: int = 20
+    before: str = ""
+    project: str = ""
+    all_projects: bool = False
+    cwd: str = ""
+    layers: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    statuses: tuple[str, ...] = ()
+    session_id: str = ""
+    since: str = ""
+    until: str = ""
+    tombstones: bool = False
+
+
+class WhyParams(Document, kw_only=True):
+    """`id` may be a unique prefix, or the id of a recall."""
+
+    id: str
+
+
+class ForgetParams(Document, kw_only=True):
+    """`ids` may be unique prefixes."""
+
+    ids: tuple[str, ...]
+    reason: str = ""
+    dry_run: bool = False
+    request_key: str = ""
+
+
+class IngestParams(Document, kw_only=True):
+    """Absolute paths of files or folders.
+
+    `label` is the name to record in place of the path (piped input); `final` false means that
+    more bytes will follow, so tasks at the end are not closed yet. `wait` also waits for vectors.
+    """
+
+    paths: tuple[str, ...]
+    source: str = ""
+    project: str = ""
+    cwd: str = ""
+    session_id: str = ""
+    label: str = ""
+    final: bool = True
+    wait: bool = False
+    dry_run: bool = False
+    request_key: str = ""
+
+
+class SyncParams(Document, kw_only=True):
+    """Wait until everything known now is folded and, with `vectors`, embedded."""
+
+    vectors: bool = True
+    timeout_s: float = 600.0
+
+
+class ShutdownParams(Document, kw_only=True):
+    """`when` is `now` or `idle`."""
+
+    when: str = "now"
+
+
+class ModelParams(Document, kw_only=True):
+    """`name` of a model in the registry."""
+
+    name: str
+    allow_download: bool = False
+
+
+class CancelParams(Document, kw_only=True):
+    """`request` is the id of the call to give up."""
+
+    request: int | str
+
+
+class Progress(Document, kw_only=True):
+    """Body of the `progress` notification; `total` is 0 while it is unknown."""
+
+    request: int | str | None
+    stage: str
+    done: int
+    total: int = 0
+    detail: str = ""

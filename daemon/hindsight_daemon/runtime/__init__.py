@@ -1,0 +1,1 @@
+"""The process: server, dispatch, lock, signals, scheduler, logs."""

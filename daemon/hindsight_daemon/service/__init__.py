@@ -1,0 +1,1 @@
+"""Use cases: what each protocol method does."""
