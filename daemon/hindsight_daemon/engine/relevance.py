@@ -1,0 +1,75 @@
+"""Where relevance falls off: "nothing relevant" is an answer.
+
+Pure; imports records and terms only. Careful by design: a wrong cut hides a memory for good, a
+missing one costs a line of output. A candidate is dropped only when both arms had their say and
+neither has a reason for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from hindsight_daemon.engine.fusion import KEYWORD, VECTOR, Candidate
+from hindsight_daemon.model import Record
+
+
+class Floor(Record, frozen=True, kw_only=True):
+    """Cosine similarities of one embedder: below `noise` texts have nothing to do with each other.
+
+    From `clear` on they do whatever the words say. Defaults are for multilingual-e5-small, whose
+    similarities crowd between 0.75 and 0.95; see `benchmarks/README.md`.
+    """
+
+    noise: float = 0.80
+    clear: float = 0.84
+
+
+def coverage(query_terms: Collection[str], candidate: Candidate) -> float:
+    """Return the share of distinct query terms that the candidate's key holds; 0 without terms."""
+    wanted = set(query_terms)
+    if not wanted:
+        return 0.0
+    return len(wanted & set(candidate.key.terms.split())) / len(wanted)
+
+
+def is_relevant(
+    candidate: Candidate,
+    query_terms: Collection[str],
+    *,
+    floor: Floor | None,
+    had_vectors: bool,
+) -> bool:
+    """Tell whether a candidate has anything to do with the query.
+
+    `floor` None means that the embedder's similarities are unknown: then only words can tell, and
+    a candidate that the vector arm found stays.
+    """
+    vector = candidate.arms.get(VECTOR)
+    covered = coverage(query_terms, candidate)
+    if vector is None:
+        if KEYWORD not in candidate.arms:
+            return not had_vectors  # recency alone: only when nothing better could be asked
+        return not had_vectors or covered > _FEW_WORDS
+    if floor is None or vector.score >= floor.clear:
+        return True
+    if vector.score < floor.noise:
+        return covered > _FEW_WORDS
+    return covered > 0.0
+
+
+_FEW_WORDS = 0.25
+
+
+def cut(
+    candidates: Sequence[Candidate],
+    query_terms: Collection[str],
+    *,
+    floor: Floor | None,
+    had_vectors: bool,
+) -> list[Candidate]:
+    """Return the candidates that are relevant, in their order."""
+    return [
+        candidate
+        for candidate in candidates
+        if is_relevant(candidate, query_terms, floor=floor, had_vectors=had_vectors)
+    ]
