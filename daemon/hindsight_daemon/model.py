@@ -181,7 +181,10 @@ class Memory(Record, frozen=True, kw_only=True):
     expires_at: datetime | None = None
     pinned: bool = False
     content_hash: str = ""
+    source_hash: str = ""
+    """Digest of the task this was distilled from; unchanged means nothing to distil again."""
     external_id: str = ""
+    speaker: str = ""
     schema_version: int = 1
 
 

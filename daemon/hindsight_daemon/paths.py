@@ -5,19 +5,15 @@ Public. Creates nothing by itself except through `ensure_private_dir`.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
 from hindsight_daemon.errors import PermissionProblem
-
-SOCKET_PATH_LIMIT_BYTES = 103 if sys.platform == "darwin" else 107
-"""Longest AF_UNIX path the kernel takes (sun_path less its terminator)."""
+from hindsight_daemon.locations import locate
 
 
 class Paths(Struct, frozen=True):
@@ -71,46 +67,10 @@ class Paths(Struct, frozen=True):
         return self.cache_dir / "models"
 
 
-def _xdg(env: Mapping[str, str], name: str, fallback: Path) -> Path:
-    # Empty and relative values count as unset (XDG Base Directory Specification).
-    value = env.get(name, "")
-    return Path(value) if value and Path(value).is_absolute() else fallback
-
-
 def resolve_paths(env: Mapping[str, str] | None = None) -> Paths:
-    """Compute all locations from the environment; touches no file.
-
-    Precedence for the socket: `HINDSIGHT_SOCKET`, then the runtime folder. A runtime folder that
-    would make the socket path too long falls back to a short name under the system's tmp folder.
-    """
-    env = os.environ if env is None else env
-    uid = os.getuid()
-    home_override = env.get("HINDSIGHT_HOME", "")
-    if home_override:
-        root = Path(home_override).expanduser()
-        root = root if root.is_absolute() else Path.cwd() / root
-        config, data = root / "config", root / "data"
-        state, cache, runtime = root / "state", root / "cache", root / "run"
-    else:
-        home = Path(env.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111 - HOME may be unset
-        config = _xdg(env, "XDG_CONFIG_HOME", home / ".config") / "hindsight"
-        data = _xdg(env, "XDG_DATA_HOME", home / ".local/share") / "hindsight"
-        state = _xdg(env, "XDG_STATE_HOME", home / ".local/state") / "hindsight"
-        cache = _xdg(env, "XDG_CACHE_HOME", home / ".cache") / "hindsight"
-        run_user = Path(f"/run/user/{uid}")
-        fallback = run_user if run_user.is_dir() else Path(f"/tmp/hindsight-{uid}")
-        base = _xdg(env, "XDG_RUNTIME_DIR", fallback)
-        runtime = base if base == Path(f"/tmp/hindsight-{uid}") else base / "hindsight"
-    socket = runtime / "d.sock"
-    if env.get("HINDSIGHT_SOCKET"):
-        socket = Path(env["HINDSIGHT_SOCKET"])
-        runtime = socket.parent
-    elif len(os.fsencode(socket)) > SOCKET_PATH_LIMIT_BYTES:
-        digest = hashlib.sha256(os.fsencode(socket)).hexdigest()[:16]
-        runtime = Path(f"/tmp/hindsight-{uid}-{digest}")
-        socket = runtime / "d.sock"
-    config_file = Path(env.get("HINDSIGHT_CONFIG") or config / "config.toml")
-    return Paths(config_file, data, state, cache, runtime, socket)
+    """Compute all locations from the environment (see `locations.locate`); touches no file."""
+    places = locate(dict(os.environ if env is None else env))
+    return Paths(**{name: Path(place) for name, place in places.items()})
 
 
 def ensure_private_dir(path: Path) -> Path:

@@ -157,6 +157,8 @@ class IngestedFile(Document, kw_only=True):
     skipped_total: int = 0
     warnings: list[str] = []
     error: str = ""
+    error_code: str = ""
+    hint: str = ""
     size_bytes: int = 0
 
 

@@ -154,6 +154,9 @@ class Store(Protocol):
     async def same_content(self, content_hash: str, project: str) -> str | None:
         """Return the id of a live memory with this content hash in this project, if any."""
 
+    async def with_content(self, content_hashes: Sequence[str]) -> Sequence[str]:
+        """Return the ids of all memories with one of these content hashes, in any project."""
+
     async def search_vector(
         self, vector: Sequence[float], embedder: str, where: SearchFilter, *, limit: int
     ) -> Sequence[KeyHit]:

@@ -1,0 +1,334 @@
+"""Blocking, typed client of the daemon; starts the daemon when none runs.
+
+Public. One connection, one call at a time; not for sharing between threads. Results are the
+documents of `protocol.documents`, readable by attribute or by key.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, TypeVar, cast
+
+import msgspec
+
+from hindsight_daemon.errors import (
+    BadFrame,
+    DaemonStarting,
+    DaemonUnavailable,
+    DeadlineExceeded,
+    UsageProblem,
+)
+from hindsight_daemon.launch import connect_socket, ensure_running, probe
+from hindsight_daemon.paths import Paths, resolve_paths
+from hindsight_daemon.protocol.document import Document
+from hindsight_daemon.protocol.documents import (
+    Ack,
+    DoctorResult,
+    ForgetResult,
+    IngestResult,
+    ListResult,
+    MemoryDocument,
+    ModelListResult,
+    RecallResult,
+    RememberResult,
+    StatsResult,
+    StatusResult,
+    WhyResult,
+)
+from hindsight_daemon.protocol.envelope import Reply, Request, encode_line, raise_error
+from hindsight_daemon.protocol.frames import MAX_FRAME_BYTES, LineBuffer
+from hindsight_daemon.protocol.handshake import HelloParams, HelloResult
+from hindsight_daemon.protocol.methods import METHODS
+from hindsight_daemon.protocol.params import Progress
+
+R = TypeVar("R", bound=Document)
+_STARTING_POLL_S = 0.05
+OnProgress = Callable[[Progress], None]
+
+
+class Transport(Protocol):
+    """A byte stream to a daemon."""
+
+    def send(self, data: bytes) -> None:
+        """Write all of `data`."""
+
+    def receive(self, timeout_s: float) -> bytes:
+        """Return some bytes, empty at the end of the stream; TimeoutError if none come."""
+
+    def close(self) -> None:
+        """Release it."""
+
+
+class SocketTransport:
+    """A connected Unix socket."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._socket = sock
+
+    def send(self, data: bytes) -> None:
+        """Write all of `data`."""
+        self._socket.sendall(data)
+
+    def receive(self, timeout_s: float) -> bytes:
+        """Return some bytes, empty at the end of the stream; TimeoutError if none come."""
+        self._socket.settimeout(timeout_s)
+        return self._socket.recv(1 << 18)
+
+    def close(self) -> None:
+        """Release it."""
+        self._socket.close()
+
+
+class _Message(msgspec.Struct):
+    # Either a reply (id, result or error) or a notification (method, params).
+    id: int | str | None = None
+    result: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    error: Any = msgspec.UNSET
+    method: str = ""
+    params: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class Client:
+    """A connection to the daemon, opened on first use.
+
+    Args:
+        socket: Path of the daemon's socket; found by the environment if None.
+        timeout_s: Longest wait for one answer; long calls that report progress renew it.
+        autostart: Start a daemon if none runs.
+        transport: A ready byte stream in place of a socket.
+    """
+
+    def __init__(
+        self,
+        *,
+        socket: str | os.PathLike[str] | None = None,
+        timeout_s: float = 60.0,
+        autostart: bool = True,
+        client_name: str = "python",
+        transport: Transport | None = None,
+        paths: Paths | None = None,
+    ) -> None:
+        self._socket_path = Path(socket) if socket is not None else None
+        self._paths = paths
+        self._timeout_s = timeout_s
+        self._autostart = autostart
+        self._client_name = client_name
+        self._transport = transport
+        self._buffer = LineBuffer(MAX_FRAME_BYTES + 1)
+        self._messages: list[bytes] = []
+        self._next_id = 0
+        self.hello: HelloResult | None = None
+
+    def __enter__(self) -> Client:
+        self.open()
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def open(self) -> HelloResult:
+        """Connect and shake hands; does nothing if that is done."""
+        if self.hello is None:
+            if self._transport is None:
+                self._transport = SocketTransport(self._connect())
+            self.hello = self.call(
+                "hello",
+                msgspec.structs.asdict(HelloParams(client=self._client_name, pid=os.getpid())),
+                HelloResult,
+            )
+        return self.hello
+
+    def _connect(self) -> socket.socket:
+        path = self._socket_path
+        if path is None:
+            paths = self._paths or resolve_paths()
+            path = (ensure_running(paths) if self._autostart else probe(paths)).socket
+        try:
+            return connect_socket(path, self._timeout_s)
+        except OSError as exc:
+            raise DaemonUnavailable(
+                f"cannot connect to `{path}`: {exc.strerror or exc}",
+                hint="`hindsight daemon start`",
+            ) from exc
+
+    def close(self) -> None:
+        """Close the connection; a call that is under way is given up."""
+        if self._transport is not None:
+            self._transport.close()
+            self._transport = None
+        self.hello = None
+
+    def call(
+        self,
+        method: str,
+        params: dict[str, Any],
+        result: type[R],
+        *,
+        on_progress: OnProgress | None = None,
+        timeout_s: float | None = None,
+    ) -> R:
+        """Carry out one call; raises the `HindsightError` the daemon answers with.
+
+        While a daemon that was just started loads its store, the call is repeated until it is
+        accepted or its time is over: `daemon.starting` means that nothing was done.
+        """
+        give_up = time.monotonic() + (self._timeout_s if timeout_s is None else timeout_s)
+        while True:
+            try:
+                return self._call_once(method, params, result, on_progress, timeout_s)
+            except DaemonStarting:
+                if time.monotonic() > give_up:
+                    raise
+                select.select([], [], [], _STARTING_POLL_S)
+
+    def _call_once(
+        self,
+        method: str,
+        params: dict[str, Any],
+        result: type[R],
+        on_progress: OnProgress | None,
+        timeout_s: float | None,
+    ) -> R:
+        if self._transport is None:
+            self.open()
+        self._next_id += 1
+        request_id = self._next_id
+        limit_s = self._timeout_s if timeout_s is None else timeout_s
+        body = encode_line(
+            Request(method=method, params=msgspec.Raw(msgspec.json.encode(params)), id=request_id)
+        )
+        if len(body) > MAX_FRAME_BYTES:
+            raise UsageProblem(f"the request is longer than {MAX_FRAME_BYTES} bytes")
+        transport = cast(Transport, self._transport)
+        try:
+            transport.send(body)
+            return self._await(transport, request_id, method, result, on_progress, limit_s)
+        except (BrokenPipeError, ConnectionError) as exc:
+            self.close()
+            raise DaemonUnavailable(f"the daemon went away: {exc}") from exc
+        except KeyboardInterrupt:
+            self.close()
+            raise
+
+    def _await(
+        self,
+        transport: Transport,
+        request_id: int,
+        method: str,
+        result: type[R],
+        on_progress: OnProgress | None,
+        timeout_s: float,
+    ) -> R:
+        deadline = time.monotonic() + timeout_s
+        while True:
+            while self._messages:
+                message = _decode(self._messages.pop(0))
+                if message.method == "progress":
+                    deadline = time.monotonic() + timeout_s
+                    if on_progress is not None:
+                        on_progress(msgspec.json.decode(message.params, type=Progress))
+                elif message.id == request_id or (message.id is None and not message.method):
+                    return _result(message, result)
+            try:
+                data = transport.receive(max(0.001, deadline - time.monotonic()))
+            except TimeoutError:
+                self.close()
+                raise DeadlineExceeded(f"no answer to `{method}` within {timeout_s:g} s") from None
+            if not data:
+                self.close()
+                raise DaemonUnavailable("the daemon closed the connection")
+            self._messages.extend(self._buffer.feed(data))
+
+    def _verb(self, method: str, result: type[R], params: dict[str, Any], **options: Any) -> R:
+        known = METHODS[method].params.__struct_fields__
+        for name in params:
+            if name not in known:
+                raise UsageProblem(f"`{method}` has no parameter `{name}`")
+        return self.call(method, params, result, **options)
+
+    def recall(self, query: str, **params: Any) -> RecallResult:
+        """Return ranked memories; see `RecallParams`."""
+        return self._verb("memory.recall", RecallResult, {"query": query, **params})
+
+    def remember(self, text: str, **params: Any) -> RememberResult:
+        """Keep a memory; see `RememberParams`."""
+        return self._verb("memory.remember", RememberResult, {"text": text, **params})
+
+    def show(self, id: str, **params: Any) -> MemoryDocument:
+        """Return one memory whole."""
+        return self._verb("memory.show", MemoryDocument, {"id": id, **params})
+
+    def list(self, **params: Any) -> ListResult:
+        """Return memories newest first; see `ListParams`."""
+        return self._verb("memory.list", ListResult, params)
+
+    def why(self, id: str) -> WhyResult:
+        """Return where a memory comes from."""
+        return self._verb("memory.why", WhyResult, {"id": id})
+
+    def forget(self, ids: tuple[str, ...], **params: Any) -> ForgetResult:
+        """Remove memories and keep their text out; see `ForgetParams`."""
+        return self._verb("memory.forget", ForgetResult, {"ids": tuple(ids), **params})
+
+    def ingest(
+        self, paths: tuple[str, ...] = (), *, on_progress: OnProgress | None = None, **params: Any
+    ) -> IngestResult:
+        """Read transcripts; see `IngestParams`. No paths: the agents' own folders."""
+        body = {"paths": tuple(os.fspath(path) for path in paths), **params}
+        return self._verb("ingest.run", IngestResult, body, on_progress=on_progress)
+
+    def sync(self, *, on_progress: OnProgress | None = None, **params: Any) -> Ack:
+        """Wait for background work; see `SyncParams`."""
+        timeout_s = float(params.get("timeout_s", 600.0)) + 5
+        return self._verb("daemon.sync", Ack, params, on_progress=on_progress, timeout_s=timeout_s)
+
+    def status(self) -> StatusResult:
+        """Return how the daemon is."""
+        return self._verb("daemon.status", StatusResult, {})
+
+    def stats(self) -> StatsResult:
+        """Return counts and sizes."""
+        return self._verb("store.stats", StatsResult, {})
+
+    def check(self) -> DoctorResult:
+        """Scan the store for damage."""
+        return self._verb("store.check", DoctorResult, {})
+
+    def models(self) -> ModelListResult:
+        """Return the models there are."""
+        return self._verb("model.list", ModelListResult, {})
+
+    def model_install(
+        self, name: str, *, allow_download: bool = False, on_progress: OnProgress | None = None
+    ) -> Ack:
+        """Make a model usable."""
+        params = {"name": name, "allow_download": allow_download}
+        return self._verb("model.install", Ack, params, on_progress=on_progress, timeout_s=3600.0)
+
+    def shutdown(self, *, when: str = "now") -> Ack:
+        """Ask the daemon to stop."""
+        return self._verb("daemon.shutdown", Ack, {"when": when})
+
+
+def _decode(line: bytes) -> _Message:
+    try:
+        return msgspec.json.decode(line, type=_Message)
+    except msgspec.MsgspecError as exc:
+        raise BadFrame(f"the daemon sent something that is no answer: {exc}") from exc
+
+
+def _result(message: _Message, result: type[R]) -> R:
+    if message.error is not msgspec.UNSET:
+        raise_error(msgspec.convert({"id": None, "error": message.error}, Reply).error)  # type: ignore[arg-type]
+    return msgspec.json.decode(cast(msgspec.Raw, message.result), type=result)

@@ -1,0 +1,277 @@
+"""`ingest`: transcripts in, events and turns stored, ended tasks consolidated."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from hindsight_daemon.errors import HindsightError, NoInput, StorageFailed
+from hindsight_daemon.ingest.discover import default_roots, find_transcripts, project_of
+from hindsight_daemon.ingest.transcript import TranscriptBatch, read_transcript
+from hindsight_daemon.model import Event, Key, Memory, SessionState
+from hindsight_daemon.protocol.document import Notice
+from hindsight_daemon.protocol.documents import IngestedFile, IngestResult, SkippedLine
+from hindsight_daemon.protocol.params import IngestParams
+from hindsight_daemon.service.call import Call
+from hindsight_daemon.service.consolidate import Consolidated, consolidate_session
+from hindsight_daemon.service.keys import keys_for
+from hindsight_daemon.service.projects import project_for
+from hindsight_daemon.service.services import Services
+from hindsight_daemon.service.turns import turns_of
+from hindsight_daemon.store.port import WriteBatch
+
+_SHOWN_SKIPS = 20
+_MAX_PATHS_IN_REPORT = 2000
+_log = logging.getLogger("hindsight.ingest")
+
+
+class Target(msgspec.Struct, frozen=True):
+    """One transcript to read, and how it is to be named and attributed."""
+
+    path: Path
+    size_bytes: int
+    label: str = ""
+
+
+def expand(paths: tuple[str, ...], label: str) -> tuple[list[Target], list[IngestedFile]]:
+    """Turn files and folders into transcripts; unusable ones become reports with an error."""
+    targets: list[Target] = []
+    failed: list[IngestedFile] = []
+    for text in paths:
+        path = Path(text)
+        try:
+            if not path.exists() and not path.is_symlink():
+                raise NoInput(f"`{text}` does not exist")
+            found = find_transcripts(path) if path.is_dir() else [path]
+            targets.extend(Target(file, _size(file), label) for file in found)
+        except (HindsightError, OSError) as exc:
+            failed.append(_failure(text, exc))
+    return targets, failed
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _failure(path: str, exc: Exception) -> IngestedFile:
+    if isinstance(exc, HindsightError):
+        return IngestedFile(path=path, error=exc.message, error_code=exc.code, hint=exc.hint)
+    reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
+    return IngestedFile(path=path, error=f"cannot read `{path}`: {reason}", error_code="input.io")
+
+
+def agent_roots() -> list[Path]:
+    """Return the agents' own transcript folders that exist for this user."""
+    return [root for root in default_roots(os.environ, Path.home()) if root.is_dir()]
+
+
+async def ingest(s: Services, params: IngestParams, call: Call) -> IngestResult:
+    """Read the transcripts at `params.paths` from where they were left."""
+    started = time.monotonic()
+    if params.request_key and (former := await s.store.answered(params.request_key)):
+        return msgspec.json.decode(former, type=IngestResult)
+    paths = params.paths or tuple(str(root) for root in await asyncio.to_thread(agent_roots))
+    if not paths:
+        raise NoInput(
+            "no agent transcripts were found on this machine",
+            hint="name a file or folder: `hindsight ingest PATH`",
+        )
+    targets, failed = await asyncio.to_thread(expand, paths, params.label)
+    total_bytes = sum(target.size_bytes for target in targets)
+    result = IngestResult(files=failed, episodes=0, memories=0)
+    touched: dict[str, None] = {}
+    done_bytes = 0
+    async with s.ingest_lock:
+        for target in targets:
+            await call.report("read", done_bytes, total_bytes, str(target.path))
+            report = await read_one(s, params, target, call, done_bytes, total_bytes, result)
+            done_bytes += target.size_bytes
+            touched.update(dict.fromkeys(report.sessions))
+            if len(result.files) < _MAX_PATHS_IN_REPORT:
+                result.files.append(report)
+        if not params.dry_run:
+            for number, session_id in enumerate(touched):
+                await call.report("consolidate", number, len(touched), session_id)
+                count(result, await consolidate_session(s, session_id, final=params.final))
+    result.warnings.extend(warnings_of(result))
+    if params.wait and not params.dry_run:
+        await s.settle(call)
+    result.took_ms = round((time.monotonic() - started) * 1000, 1)
+    return result
+
+
+def count(result: IngestResult, made: Consolidated) -> None:
+    """Add what consolidation made to the report."""
+    result.episodes += made.episodes
+    result.memories += len(made.memory_ids)
+    result.memory_ids.extend(made.memory_ids)
+    result.refused += made.refused
+
+
+async def read_one(
+    s: Services,
+    params: IngestParams,
+    target: Target,
+    call: Call,
+    done_bytes: int,
+    total_bytes: int,
+    result: IngestResult,
+) -> IngestedFile:
+    """Read one transcript to its end; problems of the file end up in its report."""
+    name = target.label or str(target.path)
+    report = IngestedFile(path=name, size_bytes=target.size_bytes)
+    checkpoint = None if params.dry_run else await s.store.checkpoint(name)
+    try:
+        batches = read_transcript(
+            target.path,
+            checkpoint=checkpoint,
+            source_name=params.source,
+            session_id=params.session_id,
+            project=params.project,
+            label=target.label,
+            final=params.final,
+        )
+        while True:
+            batch = await asyncio.to_thread(_next, batches)
+            if batch is None:
+                break
+            await _store(s, params, batch, report, result)
+            reached = min(batch.checkpoint.offset, target.size_bytes)
+            await call.report("read", done_bytes + reached, total_bytes, name)
+    except StorageFailed:
+        # The transcript is fine, our disk is not: stop the whole run, the checkpoint holds.
+        raise
+    except (HindsightError, OSError) as exc:
+        failure = _failure(name, exc)
+        report.error, report.error_code, report.hint = (
+            failure.error,
+            failure.error_code,
+            failure.hint,
+        )
+        _log.info("transcript.unusable", extra={"facts": {"code": report.error_code}})
+    return report
+
+
+def _next(batches: Iterator[TranscriptBatch]) -> TranscriptBatch | None:
+    return next(batches, None)
+
+
+async def _store(
+    s: Services,
+    params: IngestParams,
+    batch: TranscriptBatch,
+    report: IngestedFile,
+    result: IngestResult,
+) -> None:
+    report.source = batch.checkpoint.source
+    report.skipped_total += batch.skipped_total
+    room = _SHOWN_SKIPS - len(report.skipped)
+    report.skipped.extend(
+        SkippedLine(line=skip.line, reason=skip.reason) for skip in batch.skipped[:room]
+    )
+    report.warnings.extend(batch.warnings)
+    known = await s.store.known_events([event.id for event in batch.events])
+    fresh = _first_of_each(batch.events, known)
+    report.sessions.extend(
+        session
+        for session in dict.fromkeys(event.session_id for event in batch.events)
+        if session not in report.sessions
+    )
+    report.events += len(fresh)
+    result.events += len(fresh)
+    if params.dry_run:
+        return
+    project = project_for(params.project, "")
+    turns, keys = await asyncio.to_thread(_turns_and_keys, s, fresh, project, params.cwd)
+    result.turns += len(turns)
+    await s.write(
+        WriteBatch(
+            events=tuple(fresh),
+            memories=tuple(turns),
+            keys=tuple(keys),
+            checkpoints=(batch.checkpoint,),
+            sessions=await _sessions(s, fresh, project, params.cwd),
+        )
+    )
+
+
+def _first_of_each(events: tuple[Event, ...], known: set[str]) -> list[Event]:
+    fresh: dict[str, Event] = {}
+    for event in events:
+        if event.id not in known:
+            fresh.setdefault(event.id, event)
+    return list(fresh.values())
+
+
+def event_project(named: str, event: Event, caller_cwd: str) -> str:
+    """Return the project of an event: the named one, its own folder's, else the caller's."""
+    if named:
+        return named
+    return project_of(event.cwd) if event.cwd else project_for("", caller_cwd)
+
+
+def _turns_and_keys(
+    s: Services, events: list[Event], named: str, caller_cwd: str
+) -> tuple[list[Memory], list[Key]]:
+    now = s.clock.now()
+    turns: list[Memory] = []
+    for event in events:
+        made = turns_of([event], event_project(named, event, caller_cwd), now)
+        turns.extend(turn for turn in made if not s.gate.tombstone_of(turn.text))
+    keys: list[Key] = []
+    for turn in turns:
+        keys.extend(keys_for(turn))
+    return turns, keys
+
+
+async def _sessions(
+    s: Services, events: list[Event], named: str, caller_cwd: str
+) -> tuple[SessionState, ...]:
+    now = s.clock.now()
+    groups: dict[str, list[Event]] = {}
+    for event in events:
+        groups.setdefault(event.session_id, []).append(event)
+    states = []
+    for session_id, group in groups.items():
+        former = await s.store.session(session_id)
+        times = [event.ts for event in group if event.ts]
+        first = group[0]
+        base = former or SessionState(
+            session_id=session_id,
+            agent=first.agent,
+            project=event_project(named, next((e for e in group if e.cwd), first), caller_cwd),
+            cwd=next((event.cwd for event in group if event.cwd), ""),
+            transcript=first.origin.path if first.origin else "",
+            parent_session_id=first.parent_session_id,
+        )
+        known_times = [at for at in (base.first_at, base.last_at) if at]
+        states.append(
+            msgspec.structs.replace(
+                base,
+                first_at=min([*times, *known_times], default=None),
+                last_at=max([*times, *known_times], default=None),
+                last_seen_at=now,
+                events=base.events + len(group),
+                ended=False,
+            )
+        )
+    return tuple(states)
+
+
+def warnings_of(result: IngestResult) -> list[Notice]:
+    """Return notices for a run that read files but got nothing from them."""
+    silent = [f.path for f in result.files if not f.error and not f.sessions and f.size_bytes]
+    if not silent:
+        return []
+    return [
+        Notice(code="ingest.no_events", message=f"nothing was found in: {', '.join(silent[:5])}")
+    ]

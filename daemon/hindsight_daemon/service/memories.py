@@ -1,0 +1,236 @@
+"""`show`, `list`, `why` and `forget`."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hindsight_daemon.clock import new_id
+from hindsight_daemon.engine.normalize import normalize
+from hindsight_daemon.errors import NotFound, UsageProblem
+from hindsight_daemon.model import Evidence, HistoryEntry, Memory, Tombstone
+from hindsight_daemon.protocol.documents import (
+    ForgetResult,
+    ListResult,
+    MemoryDocument,
+    WhyResult,
+    WhyStep,
+)
+from hindsight_daemon.protocol.params import ForgetParams, ListParams, ShowParams, WhyParams
+from hindsight_daemon.service.call import Call
+from hindsight_daemon.service.filters import (
+    RETIRED,
+    checked_kinds,
+    checked_layers,
+    checked_limit,
+    checked_statuses,
+    moment,
+    projects_for,
+)
+from hindsight_daemon.service.services import Services
+from hindsight_daemon.service.views import iso, whole
+from hindsight_daemon.store.port import SearchFilter, WriteBatch
+
+MAX_LIST = 1000
+
+
+async def _one(s: Services, prefix: str) -> Memory:
+    full = await s.store.resolve(prefix.strip())
+    memory = (await s.store.get([full])).get(full)
+    if memory is None:
+        raise NotFound(f"no memory `{prefix}`")
+    return memory
+
+
+async def show(s: Services, params: ShowParams, _call: Call) -> MemoryDocument:
+    """Return one memory with every field."""
+    memory = await _one(s, params.id)
+    short = (await s.store.short_ids([memory.id]))[memory.id]
+    history = await _history(s, memory.id) if params.with_history else []
+    return MemoryDocument(memory=whole(memory, short), history=history)
+
+
+async def _history(s: Services, memory_id: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "at": iso(entry.at),
+            "actor": entry.actor,
+            "action": entry.action,
+            "reason": entry.reason,
+            "before": msgspec.json.decode(entry.before) if entry.before else None,
+            "after": msgspec.json.decode(entry.after) if entry.after else None,
+        }
+        for entry in await s.store.history(memory_id)
+    ]
+
+
+async def list_(s: Services, params: ListParams, _call: Call) -> ListResult:
+    """Return memories, or tombstones, newest first."""
+    limit = checked_limit(params.limit, MAX_LIST)
+    if params.tombstones:
+        return ListResult(memories=[], tombstones=await _tombstones(s, limit))
+    statuses = checked_statuses(params.statuses)
+    where = SearchFilter(
+        now=s.clock.now(),
+        projects=projects_for(params.project, params.cwd, params.all_projects),
+        kinds=checked_kinds(params.kinds),  # type: ignore[arg-type]
+        layers=checked_layers(params.layers),  # type: ignore[arg-type]
+        statuses=statuses,  # type: ignore[arg-type]
+        not_statuses=() if statuses else RETIRED,  # type: ignore[arg-type]
+        session_id=params.session_id,
+        since=moment("since", params.since),
+        until=moment("until", params.until),
+    )
+    found = list(await s.store.list(where, limit=limit + 1, before_id=params.before))
+    more = len(found) > limit
+    found = found[:limit]
+    short = await s.store.short_ids([memory.id for memory in found])
+    return ListResult(
+        memories=[whole(memory, short[memory.id]) for memory in found],
+        next=found[-1].id if more else "",
+    )
+
+
+async def _tombstones(s: Services, limit: int) -> list[dict[str, Any]]:
+    newest = sorted(await s.store.tombstones(), key=lambda t: t.since, reverse=True)
+    return [
+        {
+            "id": tombstone.id,
+            "memory_id": tombstone.memory_id,
+            "text": tombstone.normalized_text,
+            "since": iso(tombstone.since),
+            "reason": tombstone.reason,
+            "actor": tombstone.actor,
+        }
+        for tombstone in newest[:limit]
+    ]
+
+
+async def why(s: Services, params: WhyParams, _call: Call) -> WhyResult:
+    """Walk from a memory to what it was derived from and to the transcript lines behind it."""
+    memory = await _one(s, params.id)
+    steps = [_step("memory", memory)]
+    queue, seen = list(memory.derived_from), {memory.id}
+    evidence = list(memory.evidence)
+    while queue:
+        ancestors = await s.store.get([i for i in queue if i not in seen])
+        seen.update(queue)
+        queue = []
+        for ancestor in ancestors.values():
+            steps.append(_step(ancestor.kind, ancestor))
+            queue.extend(ancestor.derived_from)
+            evidence.extend(ancestor.evidence[:1])
+    for link in evidence:
+        steps.extend(await _spans(s, link))
+    return WhyResult(id=memory.id, steps=steps, history=await _history(s, memory.id))
+
+
+def _step(what: str, memory: Memory) -> WhyStep:
+    return WhyStep(
+        what=what,
+        id=memory.id,
+        text=memory.text,
+        agent=memory.agent,
+        session_id=memory.session_id,
+        at=iso(memory.valid_from or memory.created_at),
+    )
+
+
+async def _spans(s: Services, link: Evidence) -> list[WhyStep]:
+    events = await s.store.events_by_id(list(link.event_ids))
+    steps = []
+    for event in events:
+        origin = event.origin
+        steps.append(
+            WhyStep(
+                what="transcript",
+                id=event.id,
+                text=(event.tool.command if event.tool and not event.text else event.text)[:2000],
+                agent=event.agent,
+                session_id=event.session_id,
+                transcript=origin.path if origin else link.transcript,
+                line=origin.line if origin else link.line,
+                byte_start=origin.byte_start if origin else link.byte_start,
+                byte_end=origin.byte_end if origin else link.byte_end,
+                at=iso(event.ts),
+                verified=span_state(origin.path, origin.byte_start, origin.byte_end, origin.sha256)
+                if origin
+                else "unknown",
+            )
+        )
+    return steps
+
+
+def span_state(path: str, start: int, end: int, sha256: str) -> str:
+    """Compare a transcript span with its hash: `unchanged`, `changed`, `gone` or `unknown`."""
+    if not sha256 or end <= start:
+        return "unknown"
+    try:
+        with Path(path).open("rb") as file:
+            file.seek(start)
+            raw = file.read(end - start)
+    except OSError:
+        return "gone"
+    same = hashlib.sha256(raw).hexdigest() == sha256
+    return "unchanged" if same or _same_line(raw, sha256) else "changed"
+
+
+def _same_line(raw: bytes, sha256: str) -> bool:
+    return hashlib.sha256(raw.rstrip(b"\r\n")).hexdigest() == sha256
+
+
+async def forget(s: Services, params: ForgetParams, call: Call) -> ForgetResult:
+    """Remove memories and everything that says the same, and keep their text from coming back."""
+    if not params.ids:
+        raise UsageProblem("there is no id to forget", hint="`hindsight forget ID…`")
+    if params.request_key and (former := await s.store.answered(params.request_key)):
+        return msgspec.json.decode(former, type=ForgetResult)
+    full = [await s.store.resolve(prefix.strip()) for prefix in params.ids]
+    memories = await s.store.get(list(dict.fromkeys(full)))
+    for memory_id in full:
+        if memory_id not in memories:
+            raise NotFound(f"no memory `{memory_id}`")
+    twins = await s.store.with_content([m.content_hash for m in memories.values()])
+    doomed = {**memories, **await s.store.get(sorted(set(twins) - set(memories)))}
+    now = s.clock.now()
+    tombstones = {
+        normalize(memory.text): Tombstone(
+            id=new_id(now),
+            normalized_text=normalize(memory.text),
+            memory_id=memory.id,
+            since=now,
+            reason=params.reason,
+            actor=call.client,
+        )
+        for memory in memories.values()
+    }
+    result = ForgetResult(
+        forgotten=list(doomed),
+        tombstones=[tombstone.id for tombstone in tombstones.values()],
+        dry_run=params.dry_run,
+    )
+    if params.dry_run:
+        result.tombstones = []
+        return result
+    await s.write(
+        WriteBatch(
+            removed=tuple(doomed),
+            tombstones=tuple(tombstones.values()),
+            history=tuple(
+                HistoryEntry(
+                    at=now,
+                    actor=call.client,
+                    action="forgotten",
+                    memory_id=memory.id,
+                    reason=params.reason,
+                )
+                for memory in doomed.values()
+            ),
+            request_key=params.request_key,
+            response=msgspec.json.encode(result).decode() if params.request_key else "",
+        )
+    )
+    return result

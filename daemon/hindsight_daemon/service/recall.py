@@ -1,0 +1,264 @@
+"""`recall`: the ranked read path, from a query to labelled memories."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from hindsight_daemon.clock import new_id
+from hindsight_daemon.engine import fusion, packing, query, relevance, weights
+from hindsight_daemon.errors import EmbedderUnavailable, UsageProblem
+from hindsight_daemon.model import DISTILLED_KINDS, Memory
+from hindsight_daemon.protocol.document import Notice
+from hindsight_daemon.protocol.documents import ArmScore, MemoryView, RecallResult, Scores
+from hindsight_daemon.protocol.params import RecallParams
+from hindsight_daemon.service.call import Call
+from hindsight_daemon.service.filters import (
+    RETIRED,
+    checked,
+    checked_kinds,
+    checked_layers,
+    checked_limit,
+    moment,
+    projects_for,
+)
+from hindsight_daemon.service.services import Services
+from hindsight_daemon.service.views import recalled
+from hindsight_daemon.store.port import KeyHit, RecallRecord, SearchFilter, WriteBatch
+
+MAX_LIMIT = 200
+ARM_DEPTH = 60
+"""Keys each arm returns at least; several keys may stand for one memory."""
+
+INCLUDABLE = ("stale", "contradicted", "superseded", "archived")
+_log = logging.getLogger("hindsight.recall")
+
+
+class Asked(msgspec.Struct):
+    """A validated question."""
+
+    query: query.Query
+    where: SearchFilter
+    limit: int
+    kinds: tuple[str, ...]
+    wants_turns_only: bool
+
+
+def _asked(s: Services, params: RecallParams) -> Asked:
+    if not params.query.strip():
+        raise UsageProblem("the query is empty", hint="`hindsight recall QUERY`")
+    limit = checked_limit(params.limit, MAX_LIMIT)
+    checked("rerank", (params.rerank,), ("auto", "on", "off"))
+    included = checked("include", params.include, INCLUDABLE)
+    kinds = checked_kinds(params.kinds)
+    now = s.clock.now()
+    prepared = query.prepare(params.query, now=now)
+    hidden = tuple(status for status in RETIRED if status not in included)
+    where = SearchFilter(
+        now=now,
+        projects=projects_for(params.project, params.cwd, params.all_projects),
+        kinds=kinds,  # type: ignore[arg-type]
+        layers=checked_layers(params.layers),  # type: ignore[arg-type]
+        not_statuses=hidden,  # type: ignore[arg-type]
+        task_type=params.task_type,
+        since=moment("since", params.since),
+        until=moment("until", params.until),
+    )
+    return Asked(
+        query=prepared, where=where, limit=limit, kinds=kinds, wants_turns_only=kinds == ("turn",)
+    )
+
+
+async def recall(s: Services, params: RecallParams, call: Call) -> RecallResult:
+    """Return the memories that answer the query best, each verified to be readable by the asker."""
+    started = time.perf_counter()
+    asked = _asked(s, params)
+    notices: list[Notice] = []
+    vector = await _query_vector(s, asked.query, notices)
+    ranked = await _rank(s, params, asked, vector)
+    if not ranked:
+        ranked = await _relax(s, params, asked, vector, notices)
+    memories = await s.store.get([one.candidate.memory_id for one in ranked])
+    shown = await _choose(s, params, asked, ranked, memories)
+    views = await _views(s, params, shown)
+    now = s.clock.now()
+    result = RecallResult(
+        recall_id=new_id(now),
+        query=params.query,
+        took_ms=0.0,
+        memories=views,
+        warnings=notices,
+    )
+    if params.with_context:
+        result.context = packing.context_block([memory for _, memory in shown], now=now)
+    result.took_ms = round((time.perf_counter() - started) * 1000, 3)
+    if not s.read_only:
+        record = RecallRecord(
+            recall_id=result.recall_id,
+            at=now,
+            query=s.gate.screen(params.query).text[:500],
+            returned=tuple(view.id for view in views),
+            client=call.client,
+        )
+        # Noted beside the answer, not before it: a recall must not wait for a disk.
+        s.in_background(s.store.commit(WriteBatch(recalls=(record,))))
+    return result
+
+
+async def _query_vector(
+    s: Services, asked: query.Query, notices: list[Notice]
+) -> list[float] | None:
+    if not s.models.model_id:
+        notices.append(
+            Notice(
+                code="embedder.none",
+                message="no embedding model: searching by keywords only (`hindsight model list`)",
+            )
+        )
+        return None
+    try:
+        found = await asyncio.to_thread(s.models.embed_query, asked.text)
+    except EmbedderUnavailable as exc:
+        notices.append(Notice(code=exc.code, message=exc.message))
+        return None
+    vector: list[float] = found.tolist()
+    return vector
+
+
+async def _arms(
+    s: Services, asked: query.Query, where: SearchFilter, vector: list[float] | None, depth: int
+) -> dict[str, Sequence[KeyHit]]:
+    names = [fusion.KEYWORD, fusion.RECENT]
+    searches = [
+        s.store.search_terms(asked.terms, where, limit=depth),
+        s.store.search_recent(where, limit=depth),
+    ]
+    if vector is not None:
+        names.append(fusion.VECTOR)
+        searches.append(s.store.search_vector(vector, s.models.model_id, where, limit=depth))
+    return dict(zip(names, await asyncio.gather(*searches), strict=True))
+
+
+async def _rank(
+    s: Services, params: RecallParams, asked: Asked, vector: list[float] | None
+) -> list[weights.Weighed]:
+    depth = max(ARM_DEPTH, asked.limit * 4)
+    if asked.kinds:
+        candidates = await _candidates(s, asked, asked.where, vector, depth)
+    else:
+        # Distilled memories are few and turns many: asked together, turns would fill the arms.
+        distilled = msgspec.structs.replace(asked.where, kinds=DISTILLED_KINDS)
+        turns = msgspec.structs.replace(asked.where, kinds=("turn",))
+        first, second = await asyncio.gather(
+            _candidates(s, asked, distilled, vector, depth),
+            _candidates(s, asked, turns, vector, depth),
+        )
+        candidates = first + second
+    asker = weights.Asker(
+        now=asked.where.now,
+        project=asked.where.projects[0] if asked.where.projects else "",
+        session_id=params.session_id,
+        agent_role=params.agent_role,
+        task_type=params.task_type,
+        wants_turns_only=asked.wants_turns_only,
+        since=asked.query.since,
+        until=asked.query.until,
+    )
+    return weights.weigh_all(candidates, asker)[: asked.limit * 3]
+
+
+async def _candidates(
+    s: Services, asked: Asked, where: SearchFilter, vector: list[float] | None, depth: int
+) -> list[fusion.Candidate]:
+    arms = await _arms(s, asked.query, where, vector, depth)
+    fused = fusion.fuse(
+        arms,
+        method=s.settings.recall.fusion,  # type: ignore[arg-type]
+        weights=fusion.arm_weights(is_cjk=asked.query.is_cjk),
+    )
+    return relevance.cut(
+        fused,
+        asked.query.terms,
+        floor=relevance.Floor() if vector is not None else None,
+        had_vectors=vector is not None,
+    )
+
+
+async def _relax(
+    s: Services,
+    params: RecallParams,
+    asked: Asked,
+    vector: list[float] | None,
+    notices: list[Notice],
+) -> list[weights.Weighed]:
+    """Loosen what the caller did not insist on before returning nothing, and say so."""
+    if asked.where.task_type:
+        asked.where = msgspec.structs.replace(asked.where, task_type="")
+        if ranked := await _rank(s, params, asked, vector):
+            text = f"nothing for task type `{params.task_type}`: all task types were searched"
+            notices.append(Notice(code="relaxed.task_type", message=text))
+            return ranked
+    if asked.where.projects and not params.project:
+        project = asked.where.projects[0]
+        asked.where = msgspec.structs.replace(asked.where, projects=())
+        if ranked := await _rank(s, params, asked, vector):
+            text = f"nothing in project `{project}`: all projects were searched"
+            notices.append(Notice(code="relaxed.project", message=text))
+            return ranked
+    return []
+
+
+async def _choose(
+    s: Services,
+    params: RecallParams,
+    asked: Asked,
+    ranked: list[weights.Weighed],
+    memories: dict[str, Memory],
+) -> list[tuple[weights.Weighed, Memory]]:
+    found = [
+        (one, memories[one.candidate.memory_id])
+        for one in ranked
+        if one.candidate.memory_id in memories
+    ]
+    found = await _rerank(s, params, asked, found)
+    chosen = packing.pack(
+        [memory for _, memory in found], limit=asked.limit, budget_tokens=params.budget_tokens
+    )
+    by_id = {memory.id: one for one, memory in found}
+    return [(by_id[memory.id], memory) for memory in chosen]
+
+
+async def _rerank(
+    s: Services,
+    params: RecallParams,
+    asked: Asked,
+    found: list[tuple[weights.Weighed, Memory]],
+) -> list[tuple[weights.Weighed, Memory]]:
+    return found
+
+
+async def _views(
+    s: Services, params: RecallParams, shown: list[tuple[weights.Weighed, Memory]]
+) -> list[MemoryView]:
+    short = await s.store.short_ids([memory.id for _, memory in shown])
+    return [
+        recalled(memory, short[memory.id], one.final, _explained(one) if params.explain else None)
+        for one, memory in shown
+    ]
+
+
+def _explained(one: weights.Weighed) -> Scores:
+    return Scores(
+        arms={
+            name: ArmScore(rank=hit.rank, score=round(hit.score, 6))
+            for name, hit in one.candidate.arms.items()
+        },
+        fused=round(one.candidate.fused, 6),
+        weights={name: round(factor, 4) for name, factor in one.factors.items()},
+        final=round(one.final, 6),
+        key=one.candidate.key.text[:200],
+    )

@@ -1,0 +1,131 @@
+"""What every use case works with: store, models, settings, clock, and the state between them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from hindsight_daemon.clock import Clock
+from hindsight_daemon.config import Settings
+from hindsight_daemon.embed.host import ModelHost
+from hindsight_daemon.errors import HindsightError
+from hindsight_daemon.paths import Paths
+from hindsight_daemon.process import rss_bytes
+from hindsight_daemon.protocol.document import Notice
+from hindsight_daemon.protocol.documents import StatusResult
+from hindsight_daemon.service.call import Call
+from hindsight_daemon.service.gate import Gate
+from hindsight_daemon.store.open import open_store
+from hindsight_daemon.store.port import Store, WriteBatch
+
+_SETTLE_LOOK_S = 0.5
+
+
+class Services:
+    """The daemon's working set; one for each process."""
+
+    def __init__(
+        self,
+        store: Store,
+        models: ModelHost,
+        gate: Gate,
+        settings: Settings,
+        paths: Paths,
+        clock: Clock,
+        *,
+        read_only: bool = False,
+    ) -> None:
+        self.store = store
+        self.models = models
+        self.gate = gate
+        self.settings = settings
+        self.paths = paths
+        self.clock = clock
+        self.read_only = read_only
+        self.ingest_lock = asyncio.Lock()
+        self.vectors_wanted = asyncio.Event()
+        self.vectors_settled = asyncio.Event()
+        self.component_failures: dict[str, str] = {}
+        self.watching: list[str] = []
+        self.stop_when_idle: Callable[[], None] = lambda: None
+        self.started_at = clock.now()
+        self._loose: set[asyncio.Task[None]] = set()
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run work whose outcome no caller waits for; a failure is shown in the status."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._loose.add(task)
+
+        def done(finished: asyncio.Task[None]) -> None:
+            self._loose.discard(finished)
+            if not finished.cancelled() and (failure := finished.exception()) is not None:
+                self.component_failures["background"] = f"{type(failure).__name__}: {failure}"
+
+        task.add_done_callback(done)
+
+    async def write(self, batch: WriteBatch) -> None:
+        """Commit a batch; new keys wake the embedder, new tombstones reach the gate."""
+        await self.store.commit(batch)
+        self.gate.learn(batch.tombstones)
+        if batch.keys:
+            self.vectors_settled.clear()
+            self.vectors_wanted.set()
+
+    async def describe(self, status: StatusResult) -> None:
+        """Fill in what the status of an open store says."""
+        stats = await self.store.stats()
+        status.store_uri = stats.uri
+        status.embedder = self.models.model_id or "none"
+        status.embedder_loaded = self.models.is_loaded
+        status.pending_vectors = stats.pending_vectors if self.models.model_id else 0
+        status.pending_fold = stats.pending_fold
+        status.watching = list(self.watching)
+        for name, problem in self.component_failures.items():
+            status.warnings.append(Notice(code=f"component.{name}", message=problem))
+        if stats.last_failure:
+            status.warnings.append(Notice(code="store.maintenance", message=stats.last_failure))
+        if self.models.problem:
+            status.warnings.append(Notice(code="embedder.problem", message=self.models.problem))
+
+    def rss_bytes(self) -> int:
+        """Return the resident memory of this process."""
+        return rss_bytes()
+
+    async def settle(self, call: Call) -> None:
+        """Wait until every key has its vector, telling `call` how many still wait."""
+        if not self.models.model_id or self.read_only:
+            return
+        total = 0
+        while True:
+            waiting = (await self.store.stats()).pending_vectors
+            if not waiting or self.models.problem:
+                return
+            total = max(total, waiting)
+            await call.report("embed", total - waiting, total, "")
+            self.vectors_wanted.set()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_SETTLE_LOOK_S):
+                    await self.vectors_settled.wait()
+
+    async def close(self) -> None:
+        """Release models and store, after the loose ends are done."""
+        if self._loose:
+            await asyncio.wait(list(self._loose), timeout=5.0)
+        await asyncio.to_thread(self.models.unload)
+        await self.store.close()
+
+
+async def open_services(
+    paths: Paths, settings: Settings, clock: Clock, *, read_only: bool = False
+) -> Services:
+    """Open the store and get models ready to be loaded on first use."""
+    store = await open_store(paths, settings.store, clock, read_only=read_only)
+    try:
+        models = await asyncio.to_thread(ModelHost, settings.embed, paths.models_dir)
+        gate = Gate(await store.tombstones())
+    except HindsightError:
+        await store.close()
+        raise
+    return Services(store, models, gate, settings, paths, clock, read_only=read_only)

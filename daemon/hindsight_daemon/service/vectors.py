@@ -1,0 +1,26 @@
+"""Fills in the vectors of keys that wait for one."""
+
+from __future__ import annotations
+
+import asyncio
+
+from hindsight_daemon.errors import EmbedderUnavailable
+from hindsight_daemon.service.services import Services
+
+
+async def fill_some(s: Services, *, limit: int) -> int:
+    """Embed up to `limit` waiting keys; return how many were done, 0 when nothing can be done."""
+    model = s.models.model_id
+    if not model or s.read_only:
+        return 0
+    waiting = await s.store.keys_without_vector(model, limit=limit)
+    if not waiting:
+        return 0
+    try:
+        vectors = await asyncio.to_thread(s.models.embed_passages, [key.text for key in waiting])
+    except EmbedderUnavailable as exc:
+        s.component_failures["embedder"] = exc.message
+        return 0
+    found = {key.id: tuple(vector) for key, vector in zip(waiting, vectors.tolist(), strict=True)}
+    await s.store.fill_vectors(found, model)
+    return len(waiting)

@@ -1,0 +1,1 @@
+"""The terminal side of hindsight; sees only the daemon's public face."""

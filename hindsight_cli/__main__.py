@@ -1,0 +1,28 @@
+"""Entry of `hindsight`: looks at argv first, so that the hot commands skip the command tree."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    """Run one command line; returns the exit code."""
+    argv = sys.argv[1:]
+    if argv[:1] == ["recall"]:
+        from hindsight_cli import fastpath
+
+        code = fastpath.recall(argv[1:])
+        if code is not None:
+            return code
+    if argv in (["--version"], ["-V"]):
+        from hindsight_daemon.version import VERSION
+
+        sys.stdout.write(f"hindsight {VERSION}\n")
+        return 0
+    from hindsight_cli.app import run
+
+    return run(argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
