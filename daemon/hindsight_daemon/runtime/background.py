@@ -13,6 +13,8 @@ from collections.abc import Awaitable, Callable
 
 from hindsight_daemon.process import rss_bytes, trim_memory
 from hindsight_daemon.runtime.logs import facts
+from hindsight_daemon.service.drain import drain_spool
+from hindsight_daemon.service.follow import follow_forever
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.service.vectors import fill_some
 
@@ -21,6 +23,7 @@ _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 300.0
 _FILL_BATCH = 32
 _IDLE_TICK_S = 5.0
+_SPOOL_LOOK_S = 5.0
 
 
 async def supervise(name: str, component: Callable[[], Awaitable[None]], s: Services) -> None:
@@ -71,9 +74,19 @@ async def tend_forever(s: Services) -> None:
                 s.stop_when_idle()
 
 
+async def drain_forever(s: Services) -> None:
+    """Carry out spooled writes now and whenever new ones turn up."""
+    while True:
+        if count := await drain_spool(s):
+            _log.info("spool.drained", extra=facts(calls=count))
+        await asyncio.sleep(_SPOOL_LOOK_S)
+
+
 def components(s: Services) -> dict[str, Callable[[], Awaitable[None]]]:
     """Return the components that run beside the server, by name."""
     return {
+        "spool": lambda: drain_forever(s),
         "vectors": lambda: fill_vectors_forever(s),
+        "follow": lambda: follow_forever(s),
         "tending": lambda: tend_forever(s),
     }

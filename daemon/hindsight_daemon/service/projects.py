@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from hindsight_daemon.ingest.discover import project_of
 
 
@@ -19,4 +21,4 @@ def project_for(named: str, cwd: str) -> str:
 def repository_of(cwd: str) -> str:
     """Return the root of the repository around `cwd`, empty if there is none."""
     root = project_of(cwd) if cwd else ""
-    return root if root and (root != cwd or _is_repository(cwd)) else ""
+    return root if root and (root != cwd or (Path(root) / ".git").exists()) else ""

@@ -1,0 +1,1 @@
+"""Builders, fakes and harnesses that several tests share."""
