@@ -185,7 +185,7 @@ def stop(paths: Paths, *, wait_s: float = STOP_TIMEOUT_S) -> bool:
         if time.monotonic() > deadline:
             raise DeadlineExceeded(
                 f"daemon {found.discovery.get('pid', '?')} did not stop within {wait_s:g} s",
-                hint=f"`kill -9 {found.discovery.get('pid', 'PID')}`; what was acknowledged is safe",
+                hint=f"`kill -9 {found.discovery.get('pid', 'PID')}` loses nothing acknowledged",
             )
         select.select([], [], [], _POLL_S)
     return True

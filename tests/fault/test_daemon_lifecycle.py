@@ -10,9 +10,9 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+
 from hindsight_daemon import launch
 from hindsight_daemon.client import Client
 from hindsight_daemon.errors import (
@@ -22,7 +22,6 @@ from hindsight_daemon.errors import (
     PermissionProblem,
 )
 from hindsight_daemon.paths import Paths, resolve_paths
-
 from tests.support.harness import daemon_pid, end_daemon, kill_hard, wait_until
 
 pytestmark = pytest.mark.fault
@@ -138,7 +137,7 @@ def test_without_autostart_a_missing_daemon_is_said_to_be_missing(
 
 
 def test_a_client_in_another_environment_finds_the_daemon(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Client(timeout_s=60) as client:
         pid = client.status().pid

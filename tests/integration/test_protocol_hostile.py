@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hindsight_daemon.client import Client
-from hindsight_daemon.protocol.frames import MAX_FRAME_BYTES
-from hindsight_daemon.protocol.methods import METHODS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hindsight_daemon.client import Client
+from hindsight_daemon.protocol.frames import MAX_FRAME_BYTES
+from hindsight_daemon.protocol.methods import METHODS
 from tests.support.harness import RawConnection, running_daemon
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from hindsight_daemon.errors import BadFrame
 from hindsight_daemon.protocol.envelope import decode_request
 from hindsight_daemon.protocol.frames import LineBuffer
-from hypothesis import given
-from hypothesis import strategies as st
 
 _LINES = st.lists(st.binary(max_size=40).map(lambda b: b.replace(b"\n", b"")), max_size=12)
 
 
 @given(_LINES, st.lists(st.integers(1, 7), min_size=1, max_size=20))
-def test_any_partition_of_the_stream_gives_the_same_lines(lines: list[bytes], cuts: list[int]) -> None:
+def test_any_partition_of_the_stream_gives_the_same_lines(
+    lines: list[bytes], cuts: list[int]
+) -> None:
     stream = b"".join(line + b"\n" for line in lines)
     buffer, seen, position, turn = LineBuffer(), [], 0, 0
     while position < len(stream):
@@ -24,13 +27,17 @@ def test_any_partition_of_the_stream_gives_the_same_lines(lines: list[bytes], cu
     assert buffer.pending_bytes == 0
 
 
+def _feed_all(buffer: LineBuffer, chunks: list[bytes]) -> None:
+    for chunk in chunks:
+        list(buffer.feed(chunk))
+
+
 @given(st.integers(1, 100), st.integers(1, 30))
 def test_a_line_beyond_the_cap_is_refused_before_it_is_whole(extra: int, step: int) -> None:
     buffer = LineBuffer(limit_bytes=64)
     data = b"x" * (64 + extra)
     with pytest.raises(BadFrame):
-        for start in range(0, len(data), step):
-            list(buffer.feed(data[start : start + step]))
+        _feed_all(buffer, [data[start : start + step] for start in range(0, len(data), step)])
     assert buffer.pending_bytes <= 64 + step
 
 

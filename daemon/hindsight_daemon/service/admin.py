@@ -104,8 +104,11 @@ async def model_install(s: Services, params: ModelParams, call: Call) -> Ack:
     """Convert or fetch a model so that it can be used."""
     loop = asyncio.get_running_loop()
 
+    async def tell(done: int, total: int) -> None:
+        await call.report("install", done, total, params.name)
+
     def report(done: int, total: int) -> None:
-        asyncio.run_coroutine_threadsafe(call.report("install", done, total, params.name), loop)
+        asyncio.run_coroutine_threadsafe(tell(done, total), loop)
 
     where = await asyncio.to_thread(
         install_model, params.name, s.paths.models_dir, params.allow_download, report

@@ -13,7 +13,7 @@ import msgspec
 
 from hindsight_daemon.clock import id_from
 from hindsight_daemon.engine.distil import distil
-from hindsight_daemon.engine.lang import language_of
+from hindsight_daemon.engine.lang import detect
 from hindsight_daemon.engine.normalize import content_hash
 from hindsight_daemon.engine.segment import segment
 from hindsight_daemon.engine.task import Draft, Episode, Task
@@ -217,7 +217,7 @@ def _lesson(
         text=text,
         created_at=now,
         updated_at=now,
-        lang=language_of(text),
+        lang=detect(text),
         task_goal=task.goal,
         agent=state.agent,
         session_id=state.session_id,
@@ -260,7 +260,7 @@ def _episode(
         text=text,
         created_at=now,
         updated_at=now,
-        lang=language_of(text),
+        lang=detect(text),
         task_goal=s.gate.screen(episode.goal).text or episode.goal,
         task_type=episode.task_type,
         outcome=episode.verdict.outcome,

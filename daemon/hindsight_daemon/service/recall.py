@@ -94,7 +94,10 @@ async def recall(s: Services, params: RecallParams, call: Call) -> RecallResult:
         warnings=notices,
     )
     if params.with_context:
-        result.context = packing.context_block([memory for _, memory in shown], now=now)
+        short_ids = {view.id: view.short_id for view in views}
+        result.context = packing.context_block(
+            [memory for _, memory in shown], now=now, short_ids=short_ids
+        )
     result.took_ms = round((time.perf_counter() - started) * 1000, 3)
     if not s.read_only:
         record = RecallRecord(
@@ -238,7 +241,32 @@ async def _rerank(
     asked: Asked,
     found: list[tuple[weights.Weighed, Memory]],
 ) -> list[tuple[weights.Weighed, Memory]]:
-    return found
+    """Put what a cross-encoder can read within its time first, in its order.
+
+    `auto` asks it only if the configuration names a reranker: the bundled one costs more than all
+    the rest together. It is never asked about languages it does not know.
+    """
+    wanted = params.rerank == "on" or (
+        params.rerank == "auto" and s.settings.embed.reranker not in ("auto", "none")
+    )
+    if not wanted or asked.query.is_cjk or len(found) < 2:
+        return found
+    texts = [memory.text for _, memory in found]
+    budget_s = s.settings.recall.rerank_budget_ms / 1000
+    try:
+        scores = await asyncio.to_thread(s.models.rerank, asked.query.text, texts, budget_s)
+    except EmbedderUnavailable as exc:
+        if params.rerank == "on":
+            raise
+        _log.info("rerank.unavailable", extra={"facts": {"reason": exc.message}})
+        return found
+    read = sorted(range(len(scores)), key=lambda n: -scores[n])
+    best = [(_with_rerank(found[n][0], scores[n]), found[n][1]) for n in read]
+    return best + found[len(scores) :]
+
+
+def _with_rerank(one: weights.Weighed, score: float) -> weights.Weighed:
+    return weights.with_final(one, one.final, rerank=score)
 
 
 async def _views(

@@ -7,7 +7,7 @@ from datetime import timedelta
 import msgspec
 
 from hindsight_daemon.clock import new_id, parse_time
-from hindsight_daemon.engine.lang import language_of
+from hindsight_daemon.engine.lang import detect
 from hindsight_daemon.engine.normalize import content_hash
 from hindsight_daemon.errors import UsageProblem
 from hindsight_daemon.model import (
@@ -118,7 +118,7 @@ def _memory(s: Services, params: RememberParams, text: str) -> Memory:
         text=text,
         created_at=now,
         updated_at=now,
-        lang=language_of(text),
+        lang=detect(text),
         session_id=params.session_id,
         project=project,
         cwd=params.cwd,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from hindsight_daemon.clock import id_from
-from hindsight_daemon.engine.lang import language_of
+from hindsight_daemon.engine.lang import detect
 from hindsight_daemon.engine.normalize import content_hash
 from hindsight_daemon.model import Event, Evidence, Memory
 
@@ -50,7 +50,7 @@ def turns_of(events: Iterable[Event], project: str, now: datetime) -> list[Memor
             text=event.text.strip(),
             created_at=now,
             updated_at=now,
-            lang=language_of(event.text),
+            lang=detect(event.text),
             agent=event.agent,
             session_id=event.session_id,
             project=project,

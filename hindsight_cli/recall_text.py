@@ -1,0 +1,203 @@
+"""How a recall reads: as text, as a block for a prompt, or as JSON.
+
+Shared by the hot path and the full command, so it imports only `sys`, `os` and `json`. Takes the
+result as plain JSON values. On a terminal text is wrapped and the small print dimmed; elsewhere
+every field stands on one line, whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+_WIDE = (
+    (0x1100, 0x115F),
+    (0x2E80, 0xA4CF),
+    (0xAC00, 0xD7A3),
+    (0xF900, 0xFAFF),
+    (0xFE30, 0xFE6F),
+    (0xFF00, 0xFF60),
+    (0xFFE0, 0xFFE6),
+    (0x1F300, 0x1FAFF),
+    (0x20000, 0x3FFFD),
+)
+_LABELS = {"stale": "may be out of date", "contradicted": "contradicted", "superseded": "replaced"}
+
+
+def character_width(character: str) -> int:
+    """Return how many terminal columns a character takes (East Asian Width, in ranges)."""
+    code = ord(character)
+    if code < 0x1100:
+        return 1
+    return 2 if any(low <= code <= high for low, high in _WIDE) else 1
+
+
+def text_width(text: str) -> int:
+    """Return how many terminal columns a text takes."""
+    return sum(map(character_width, text))
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Break text into lines of at most `width` columns; Chinese breaks between any characters."""
+    lines: list[str] = []
+    for paragraph in text.splitlines() or [""]:
+        line, used = "", 0
+        for word in _words(paragraph):
+            size = text_width(word)
+            if used and used + size > width and not word.isspace():
+                lines.append(line.rstrip())
+                line, used = "", 0
+            while size > width:
+                head = _fitting(word, width)
+                lines.append(head)
+                word = word[len(head) :]
+                size = text_width(word)
+            if line or not word.isspace():
+                line, used = line + word, used + size
+        lines.append(line.rstrip())
+    return lines
+
+
+def _fitting(word: str, width: int) -> str:
+    used = 0
+    for position, character in enumerate(word):
+        used += character_width(character)
+        if used > width:
+            return word[: max(1, position)]
+    return word
+
+
+def _words(text: str) -> list[str]:
+    words: list[str] = []
+    for character in text:
+        wide = character_width(character) == 2
+        space = character.isspace()
+        last = words[-1][-1] if words else " "
+        if wide or space or last.isspace() or character_width(last) == 2:
+            words.append(character)
+        else:
+            words[-1] += character
+    return words
+
+
+def lines_of(result: dict[str, Any], *, width: int, colour: bool) -> list[str]:
+    """Return the lines of the text form; `width` 0 means do not wrap."""
+    lines: list[str] = []
+    for rank, memory in enumerate(result["memories"], 1):
+        lines.extend(_memory_lines(memory, rank, width=width, colour=colour))
+    return lines
+
+
+def _memory_lines(memory: dict[str, Any], rank: int, *, width: int, colour: bool) -> list[str]:
+    head = f"{rank}. {memory['kind']}"
+    label = _LABELS.get(memory["status"], "")
+    indent = "   "
+    text = " ".join(memory["text"].split()) if not width else memory["text"]
+    if memory.get("speaker"):
+        text = f"{memory['speaker']}: {text}"
+    body = wrap(text, max(20, width - len(indent))) if width else [text]
+    lines = [_style(head, "1", colour) + (_style(f"  ({label})", "33", colour) if label else "")]
+    lines.extend(indent + line for line in body)
+    lines.append(indent + _style(small_print(memory), "2", colour))
+    if scores := memory.get("scores"):
+        lines.extend(indent + _style(line, "2", colour) for line in explained(scores))
+    if colour or width:
+        lines.append("")
+    return lines
+
+
+def small_print(memory: dict[str, Any]) -> str:
+    """Return id, day, origin and standing of a memory in one line."""
+    source = memory.get("source") or {}
+    parts = [
+        memory.get("short_id") or memory["id"],
+        str(memory["created_at"])[:10],
+        source.get("agent") or memory["trust"],
+        str(memory["project"]).rstrip("/").rpartition("/")[2],
+        f"{memory['status']} {memory['confidence']:.2f}",
+    ]
+    line = " · ".join(part for part in parts if part)
+    quote = " ".join(str(source.get("quote") or "").split())
+    return f"{line} · “{quote[:80]}{'…' if len(quote) > 80 else ''}”" if quote else line
+
+
+def explained(scores: dict[str, Any]) -> list[str]:
+    """Return the lines that tell how a result came to its place."""
+    arms = " · ".join(
+        f"{name} #{arm['rank']} ({arm['score']:.3f})" for name, arm in scores["arms"].items()
+    )
+    factors = " · ".join(
+        f"{name} ×{factor:.2f}" for name, factor in scores["weights"].items() if factor != 1.0
+    )
+    rerank = f" · rerank {scores['rerank']:.3f}" if scores.get("rerank") is not None else ""
+    return [
+        f"found by {arms or 'nothing'}",
+        f"fused {scores['fused']:.3f}{' · ' + factors if factors else ''}{rerank}"
+        f" = {scores['final']:.3f}",
+        f"key: {' '.join(str(scores['key']).split())[:100]}",
+    ]
+
+
+def _style(text: str, code: str, colour: bool) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if colour and text else text
+
+
+def wants_colour() -> bool:
+    """Tell whether standard output is a terminal that is to be coloured."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return bool(os.environ.get("FORCE_COLOR"))
+    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
+
+
+def terminal_width() -> int:
+    """Return the columns of the terminal, 0 if standard output is none."""
+    if not sys.stdout.isatty():
+        return 0
+    try:
+        return min(100, os.get_terminal_size().columns)
+    except OSError:
+        return 80
+
+
+def write_recall(
+    result: dict[str, Any],
+    form: str,
+    *,
+    colour: bool | None = None,
+    width: int | None = None,
+    quiet: bool = False,
+) -> int:
+    """Print a recall in the form `text`, `context` or `json`; returns the exit code 0."""
+    if form == "json":
+        text = json.dumps(result, ensure_ascii=False) + "\n"
+    elif form == "context":
+        text = result["context"] + "\n" if result["context"] else ""
+    else:
+        lines = lines_of(
+            result,
+            width=terminal_width() if width is None else width,
+            colour=wants_colour() if colour is None else colour,
+        )
+        text = "".join(line + "\n" for line in lines)
+    if form != "json" and not quiet:
+        told = [f"note: {notice['message']}" for notice in result.get("warnings", [])]
+        if not result["memories"]:
+            told.append("nothing relevant is known")
+        _write(sys.stderr, "".join(line + "\n" for line in told))
+    _write(sys.stdout, text)
+    return 0
+
+
+def _write(stream: Any, text: str) -> None:
+    # UTF-8 whatever the locale says; lone surrogates would not encode.
+    if not text:
+        return
+    data = text.encode("utf-8", "replace")
+    try:
+        stream.buffer.write(data)
+        stream.flush()
+    except BrokenPipeError:
+        # The reader has seen enough; a second complaint at exit is of no use either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
