@@ -146,10 +146,12 @@ def _roll_up(hits: Sequence[Hit]) -> dict[str, ArmHit]:
             best[hit.key.memory_id] = hit
     shares: dict[str, float] = {}
     for memory_id, hit in best.items():
-        share = own.get(memory_id, 0.0)
         if context and hit.key.kind == "turn":
-            share = (share + context.get(memory_id, 0.0)) / 2
-        shares[memory_id] = share
+            # The first turn of a session has no turn before it and must not suffer from that.
+            own_share = own.get(memory_id, context.get(memory_id, 0.0) / 2)
+            shares[memory_id] = (own_share + context.get(memory_id, own_share)) / 2
+        else:
+            shares[memory_id] = own.get(memory_id, 0.0)
     ranked = sorted(best, key=lambda memory_id: (-shares[memory_id], -best[memory_id].score))
     return {
         memory_id: ArmHit(

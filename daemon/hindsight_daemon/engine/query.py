@@ -22,6 +22,7 @@ MAX_QUERY_CHARS = 800
 """Characters that reach the embedder: about what a small model reads of a query anyway."""
 
 _LONG_TEXT_CHARS = 20_000
+"""Of a longer query only the two ends are read."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
 _TAG = re.compile(
@@ -54,6 +55,16 @@ class Query(Record, frozen=True, kw_only=True):
     is_compressed: bool = False
     time: TimePreference | None = None
 
+    @property
+    def since(self) -> datetime | None:
+        """Start of the time the query speaks of, if it does."""
+        return self.time.since if self.time else None
+
+    @property
+    def until(self) -> datetime | None:
+        """End of the time the query speaks of, if it does."""
+        return self.time.until if self.time else None
+
 
 def prepare(query: str, *, now: datetime | None = None) -> Query:
     """Return the query cleaned, cut down if long, and split into terms.
@@ -76,7 +87,10 @@ def prepare(query: str, *, now: datetime | None = None) -> Query:
 
 def clean(query: str) -> str:
     """Return the query without control characters, markup of agents and polite openings."""
-    text = _CONTROL.sub(" ", query[: _LONG_TEXT_CHARS * 2])
+    if len(query) > _LONG_TEXT_CHARS:
+        half = _LONG_TEXT_CHARS // 2
+        query = f"{query[:half]}\n{query[-half:]}"
+    text = _CONTROL.sub(" ", query)
     text = _FENCE.sub("", _TAG.sub(" ", text))
     text = "\n".join(line for raw in text.splitlines() if (line := _SPACE.sub(" ", raw).strip()))
     for _ in range(3):
@@ -95,7 +109,7 @@ def compress(text: str, limit: int = MAX_QUERY_CHARS) -> str:
     """
     if len(text) <= limit:
         return text
-    sentences = [s.strip() for s in _SENTENCE.split(text[:_LONG_TEXT_CHARS]) if s.strip()]
+    sentences = [s.strip() for s in _SENTENCE.split(text) if s.strip()]
     frequency = Counter(term for s in sentences for term in set(terms_of(s)))
     ranked = sorted(
         range(len(sentences)),

@@ -128,7 +128,7 @@ def _split(token: str) -> Iterator[str]:
         token = token.rstrip("+#")
     seen: set[str] = set()
     for term in _compound(token):
-        if term not in seen:
+        if term and term not in seen:
             seen.add(term)
             yield term
             if len(seen) >= _PARTS_LIMIT:
@@ -179,7 +179,7 @@ def _number_terms(token: str) -> Iterator[str]:
 
 def _plain(word: str) -> Iterator[str]:
     folded = _fold(word)
-    if folded in STOP_WORDS:
+    if not folded or folded in STOP_WORDS:  # stray combining marks fold to nothing
         return
     yield _cut(_stem(folded) if folded.isascii() and folded.isalpha() else folded)
 

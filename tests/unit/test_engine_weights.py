@@ -1,0 +1,103 @@
+"""What age, importance, trust, status and scope do to the order."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from hindsight_daemon.engine.fusion import Candidate
+from hindsight_daemon.engine.weights import FADE_LIMIT, Asker, decay, weigh, weigh_all
+from hindsight_daemon.model import STATUSES, Key
+
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+YEAR_S = 365 * 86400.0
+
+
+def candidate(memory_id: str = "m", fused: float = 0.5, **columns: Any) -> Candidate:
+    values: dict[str, Any] = {
+        "id": f"{memory_id}:0",
+        "memory_id": memory_id,
+        "key_kind": "text",
+        "text": "t",
+        "terms": "t",
+        "created_at": NOW,
+        "kind": "lesson",
+        "layer": "semantic",
+    }
+    key = Key(**(values | columns))
+    return Candidate(memory_id=memory_id, key=key, fused=fused, arms={})
+
+
+def final(asker: Asker | None = None, **columns: Any) -> float:
+    return weigh(candidate(**columns), asker or Asker(now=NOW)).final
+
+
+def test_what_matters_does_not_fade() -> None:
+    assert decay("lesson", 0.9, 10 * YEAR_S) == 1.0
+    assert decay("lesson", 0.2, YEAR_S) < decay("lesson", 0.5, YEAR_S) < 1.0
+
+
+def test_fading_has_a_floor() -> None:
+    assert decay("episode", 0.0, 1000 * YEAR_S) == pytest.approx(1.0 - FADE_LIMIT)
+
+
+def test_episodes_fade_sooner_than_preferences() -> None:
+    assert decay("episode", 0.3, YEAR_S / 12) < decay("preference", 0.3, YEAR_S / 12)
+
+
+def test_what_was_said_does_not_fade() -> None:
+    assert decay("turn", 0.2, 10 * YEAR_S) == 1.0
+
+
+def test_a_memory_from_the_future_is_not_lifted() -> None:
+    assert decay("fact", 0.2, -YEAR_S) == 1.0
+
+
+def test_status_orders_equal_matches() -> None:
+    scores = {status: final(status=status) for status in STATUSES}
+    assert scores["valid"] > scores["unverified"] > scores["stale"] > scores["superseded"]
+    assert scores["superseded"] > scores["contradicted"]
+
+
+def test_confidence_and_importance_lift() -> None:
+    assert final(confidence=0.9) > final(confidence=0.3)
+    assert final(importance_score=0.9) > final(importance_score=0.2)
+
+
+def test_distilled_memories_come_first_unless_turns_were_asked_for() -> None:
+    assert final(kind="turn") < final()
+    turns_only = Asker(now=NOW, wants_turns_only=True)
+    assert final(turns_only, kind="turn") == pytest.approx(final(turns_only, kind="fact"))
+
+
+def test_a_turn_that_answers_clearly_better_still_wins() -> None:
+    ranked = weigh_all(
+        [candidate("lesson", 0.6), candidate("turn", 0.9, kind="turn")], Asker(now=NOW)
+    )
+    assert [one.candidate.memory_id for one in ranked] == ["turn", "lesson"]
+
+
+def test_the_own_project_fits_best_and_a_foreign_one_least() -> None:
+    asker = Asker(now=NOW, project="here")
+    own, everywhere = final(asker, project="here"), final(asker, project="")
+    assert own > everywhere > final(asker, project="there")
+    assert final(asker, project="there", scope="global") == pytest.approx(everywhere)
+
+
+def test_a_spoken_of_time_is_preferred_and_never_required() -> None:
+    week = timedelta(days=7)
+    asker = Asker(now=NOW, since=NOW - week, until=NOW)
+    inside = final(asker, kind="turn", created_at=NOW - week / 2)
+    outside = final(asker, kind="turn", created_at=NOW - 4 * week)
+    assert inside > outside > 0
+
+
+def test_every_factor_is_shown_and_makes_up_the_final_score() -> None:
+    weighed = weigh(candidate(status="stale", project="x"), Asker(now=NOW, project="y"))
+    product = weighed.candidate.fused
+    for factor in weighed.factors.values():
+        product *= factor
+    assert weighed.final == pytest.approx(product)
+    assert {"decay", "importance", "confidence", "status", "scope", "kind"} <= set(weighed.factors)
