@@ -1,0 +1,76 @@
+"""The list of all transcript families, and how an unknown transcript finds its own.
+
+A new family is a module here and a line in `SOURCES`.
+"""
+
+from __future__ import annotations
+
+from hindsight_daemon.errors import BadInput, UsageProblem
+from hindsight_daemon.sources import (
+    chat_messages,
+    claude_code,
+    claude_export,
+    codex,
+    generic_lines,
+    markdown_text,
+)
+from hindsight_daemon.sources.json_text import decode_json
+from hindsight_daemon.sources.port import Source
+
+SOURCES: tuple[Source, ...] = (
+    claude_code.SOURCE,
+    claude_export.SOURCE,
+    codex.SOURCE,
+    generic_lines.SOURCE,
+    chat_messages.SOURCE,
+    chat_messages.LINES,
+    markdown_text.SOURCE,
+)
+"""All families; on equal scores the earlier one wins."""
+
+THRESHOLD = 0.5
+"""Score below which a transcript is refused instead of guessed."""
+
+
+def source_named(name: str) -> Source:
+    """Return a family by name; raises `UsageProblem` that lists them."""
+    for source in SOURCES:
+        if source.name == name:
+            return source
+    names = ", ".join(source.name for source in SOURCES)
+    raise UsageProblem(f"there is no source `{name}`", hint=f"sources: {names}")
+
+
+def sniff(head: str, path: str) -> tuple[Source, float]:
+    """Return the family that a transcript's beginning fits best, and how well (0 to 1).
+
+    Raises `BadInput` that says what was seen if none fits.
+    """
+    rated = [(source.score(head, path), source) for source in SOURCES]
+    best, source = max(rated, key=lambda pair: pair[0])
+    if best >= THRESHOLD:
+        return source, best
+    names = ", ".join(source.name for source in SOURCES)
+    raise BadInput(
+        f"`{path}` is no transcript of a known kind: {_describe(head)}",
+        hint=f"name the kind with `--source` (one of {names}) or convert it to JSON Lines, "
+        "see `man hindsight-ingest`",
+    )
+
+
+def _describe(head: str) -> str:
+    """Say in a few words what a text begins with."""
+    begin = head.strip()
+    first = begin.split("\n", 1)[0]
+    try:
+        value = decode_json(first)
+    except ValueError:
+        value = None
+    if isinstance(value, dict):
+        keys = ", ".join(f"`{key[:40]}`" for key in list(value)[:8])
+        return f"its first line is a JSON object with the keys {keys or '(none)'}"
+    if isinstance(value, list):
+        return "its first line is a JSON list without messages"
+    if begin.startswith(("{", "[")):
+        return "it begins like a JSON document without messages, or a damaged one"
+    return f"it begins with the text `{first[:60]}`"
