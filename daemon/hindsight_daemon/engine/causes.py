@@ -1,0 +1,219 @@
+"""Finds, in what the assistant wrote, the sentence that gives the cause and the one that names
+the fix.
+
+Pure; imports nothing of ours but prose handling. Candidates are scored, never invented: every
+clause returned stands in the transcript (with the person of its verb changed).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hindsight_daemon.engine.sentences import sentences
+from hindsight_daemon.engine.verbs import imperative
+from hindsight_daemon.model import Record
+
+
+class Passage(Record, frozen=True, kw_only=True):
+    """A text of the assistant with its weight: how near to the solution it was said."""
+
+    text: str
+    event_id: str
+    weight: float = 0.0
+
+
+class Clause(Record, frozen=True, kw_only=True):
+    """A cause or a fix in the transcript's own words; `sentence` is the literal source."""
+
+    text: str
+    sentence: str
+    event_id: str
+    score: float
+
+
+def find_cause(passages: Sequence[Passage], hints: Sequence[str] = ()) -> Clause | None:
+    """Return the best explanation of why something failed; `hints` are words it should name."""
+    best: Clause | None = None
+    for passage in passages:
+        for sentence in sentences(passage.text):
+            clause = cause_clause(sentence)
+            if clause is None:
+                continue
+            text, weight = clause
+            score = weight + passage.weight + _relevance(sentence, hints)
+            if _HEDGED.search(sentence):
+                score -= 3
+            if len(text) > 200:
+                score -= 1
+            if score >= 3 and (best is None or score >= best.score):
+                best = Clause(text=text, sentence=sentence, event_id=passage.event_id, score=score)
+    return best
+
+
+def find_fix(passages: Sequence[Passage], hints: Sequence[str] = ()) -> Clause | None:
+    """Return the best statement of what was changed, as an imperative clause."""
+    best: Clause | None = None
+    for passage in passages:
+        for sentence in sentences(passage.text):
+            clause = fix_clause(sentence)
+            if clause is None:
+                continue
+            text, weight = clause
+            score = weight + passage.weight + _relevance(sentence, hints)
+            if _HEDGED.search(sentence):
+                score -= 3
+            if len(text) > 180:
+                score -= 1
+            if score >= 2 and (best is None or score >= best.score):
+                best = Clause(text=text, sentence=sentence, event_id=passage.event_id, score=score)
+    return best
+
+
+def cause_clause(sentence: str) -> tuple[str, float] | None:
+    """Return the cause that a sentence states and how plainly it does, or None."""
+    if _PLANNING.match(sentence) or sentence.endswith(("?", "？", ":", "：")):
+        return None
+    for weight, form in _CAUSES:
+        match = form.search(sentence)
+        if match is None:
+            continue
+        clause = _trimmed(_before_fix(match.group("cause")))
+        if _has_content(clause) and not _VAGUE.match(clause):
+            return clause, weight
+    return None
+
+
+def fix_clause(sentence: str) -> tuple[str, float] | None:
+    """Return what a sentence says was (to be) done, as an imperative, with its plainness."""
+    if sentence.endswith(("?", "？", ":", "：")):
+        return None
+    for weight, form in _FIXES:
+        match = form.search(sentence)
+        if match is None:
+            continue
+        words = _trimmed(_before_cause(match.group("fix")))
+        clause = imperative(words) if not _STARTS_HAN.match(words) else _chinese_action(words)
+        if clause and _has_content(clause) and not _VAGUE_FIX.match(clause):
+            return clause, weight
+    return None
+
+
+_CAUSES: tuple[tuple[float, re.Pattern[str]], ...] = (
+    (5, re.compile(
+        r"\b(?:root|real|actual|underlying|true) (?:cause|reason|problem|issue|culprit)\b[^.:]{0,70}?"
+        r"(?:\bis\b|\bwas\b|:|—|–)\s*(?:that\s+|because\s+)?(?P<cause>.+)", re.I)),
+    (4.5, re.compile(
+        r"\b(?:hangs?|hung|fails?|failed|failing|breaks?|broke|crash(?:es|ed)?|times? out|timed out|blocks?"
+        r"|blocked|errors?|rejected|refuses?|stalls?|deadlocks?|loops?)\b.{0,60}?\bbecause\s+(?P<cause>(?!of course).+)", re.I)),
+    (4, re.compile(
+        r"\bthe (?:problem|issue|bug|culprit|cause|reason|error|failure|hang|mismatch|trouble)"
+        r"\b[^.:]{0,60}?(?:\bis\b|\bwas\b|:|—|–| comes from | came from )\s*(?:that\s+|because\s+)?(?P<cause>.+)", re.I)),
+    (4, re.compile(
+        r"\b(?:found (?:it|the (?:problem|issue|bug|cause|culprit))|there'?s the (?:problem|issue|bug)"
+        r"|I (?:can )?see the (?:problem|issue|bug))\s*[:—–.,-]+\s*(?P<cause>.+)", re.I)),
+    (4, re.compile(r"\b(?:is|was|were|are|been|being)?\s*caused by\s+(?P<cause>.+)", re.I)),
+    (3.5, re.compile(r"\bturn(?:s|ed) out(?: that)?,?\s+(?:that\s+)?(?P<cause>.+)", re.I)),
+    (3, re.compile(r"\bbecause\s+(?P<cause>.+)", re.I)),
+    (3, re.compile(r"\bdue to\s+(?P<cause>.+)", re.I)),
+    (5, re.compile(r"(?:根本|真正的?)?(?:原因|根因|症结|问题)(?:就)?(?:是|在于|出在|：|:)\s*(?:因为)?(?P<cause>.+)")),
+    (4.5, re.compile(r"(?:失败|报错|卡住|卡死|超时|挂起|崩溃|出错|阻塞|不通过).{0,16}?(?:是因为|，因为|因为|是由于)(?P<cause>.+)")),
+    (4, re.compile(r"(?:是)?由于\s*(?P<cause>.+)")),
+    (4, re.compile(r"(?P<cause>.{4,120}?，?(?:所以|导致|结果|因此|于是|从而|就会|引起|造成).{2,})")),
+    (3.5, re.compile(r"原来是?\s*(?P<cause>.+)")),
+    (3, re.compile(r"因为\s*(?P<cause>.+)")),
+    (2.5, re.compile(
+        r"(?P<cause>^.{15,160}?,? (?:so|which means|which (?:makes|made|causes|caused|leaves|left|blocks|blocked))"
+        r"(?: that)? .{8,})", re.I)),
+)  # fmt: skip
+_ACTION_ZH = (
+    r"(?:把|将|改(?:成|为|用|回)|换成|加上|加了|添加|增加|补上|删除|删掉|去掉|移除|设置|设为|升级|降级|固定|锁定|关闭"
+    r"|启动|开启|安装|重启|重建|提交|回滚|调整|修改|使用|在.{2,40}?(?:中|里|前|后|时)(?:先|再)?(?:加|添加|关闭|设置|调用|执行|改))"
+)
+_FIXES: tuple[tuple[float, re.Pattern[str]], ...] = (
+    (5, re.compile(
+        r"\b(?:the )?(?:right |proper |correct |real |actual )?(?:fix|solution|remedy|workaround)(?: here)?"
+        r"(?: is| was|:)\s*(?:to\s+)?(?P<fix>.+)", re.I)),
+    (5, re.compile(r"\b(?:fixed|solved|resolved|addressed)(?: (?:it|this|that|the \w+(?: \w+)?))? by\s+(?P<fix>\w+ing\b.+)", re.I)),
+    (3.5, re.compile(r"^(?:so |now |then |instead,? |therefore,? |to fix (?:it|this|that),? )?(?:I|we)(?:'ve| have)?(?: now| also)? (?P<fix>\w+ .+)", re.I)),
+    (3.5, re.compile(r"\bso (?:I|we)(?:'ve| have)?(?: now)? (?P<fix>\w+ .+)", re.I)),
+    (3, re.compile(r"^(?:Fixed|Done|Resolved)[:.,—– -]+\s*(?P<fix>\w+ .+)")),
+    (3, re.compile(r"^(?P<fix>[A-Z][a-z]+(?:ed|t|ung|ote|ut|et) .+)")),
+    (2.5, re.compile(
+        r"\b(?:I'?ll|I will|I need to|we need to|needs? to|we should|I should|you (?:need|have) to|must|let me|we have to)"
+        r"\s+(?P<fix>\w+ .+)", re.I)),
+    (5, re.compile(r"(?:修复|解决)(?:方法|方案|办法|方式|思路)?(?:就)?(?:是|：|:|为)\s*(?P<fix>.+)")),
+    (4, re.compile(rf"(?:所以|因此|于是|已经?|现在)(?:我)?(?:已经?)?(?:在.{{0,30}}?)?(?P<fix>{_ACTION_ZH}.+)")),
+    (3, re.compile(rf"^(?:我(?:们)?)?(?:已经?|先|再|来|会|要|需要|应该|可以|得)*(?P<fix>{_ACTION_ZH}.+)")),
+    (2.5, re.compile(rf"(?:需要|应该|必须|只要|改为|得)(?:先)?(?P<fix>{_ACTION_ZH}.+)")),
+)  # fmt: skip
+_STARTS_HAN = re.compile(r"^\W*[\u4e00-\u9fff]")
+_HEDGED = re.compile(
+    r"\b(?:might|maybe|perhaps|probably|possibly|could be|may be|not sure|seems?|I (?:think|suspect|guess)"
+    r"|likely|let's see|let me (?:check|see|look)|if (?:the|it|this|that|we|you|I)\b)|可能|也许|大概|似乎|猜测|怀疑|看看|先检查|如果",
+    re.I,
+)
+_PLANNING = re.compile(
+    r"^(?:let me|let's|I'?ll|I will|I'm going to|next,|first,|now (?:let|I'll)|我来|让我|先看|接下来|我先|下面)",
+    re.I,
+)
+_VAGUE = re.compile(
+    r"^(?:it|this|that|they|there|these|those|of (?:this|that|it)|we|you|I|the (?:above|same|following))(?: (?:is|was|are|were))?"
+    r"(?: \w+){0,2}$|^(?:now |here|clear|obvious|simple|fixed|resolved|that we|in the code$)|^(?:这样|如此|这个|它)[了的]?$",
+    re.I,
+)
+_VAGUE_FIX = re.compile(
+    r"^(?:fix|solve|resolve|address|check|see|look|verify|run|rerun|re-run|test|try|find|read|understand|investigate"
+    r"|debug|search|explore|examine|inspect|review|analyze|confirm|continue|think|know|get|make sure|go|do|have|be|use it)\b"
+    r"(?! by | with `)|^(?:修复|检查|看|查|运行|测试|确认|调查|分析|继续)",
+    re.I,
+)
+_CONTENT = re.compile(r"[A-Za-z_]\w{2,}|[\u4e00-\u9fff]{2}|\d+")
+_STOP = frozenset(
+    ["the", "and", "that", "this", "with", "from", "for", "was", "were", "are", "has", "had", "have", "not", "its", "it's", "you", "your", "our", "but", "they", "them", "then", "than", "into", "when", "what", "which", "there", "here", "some", "any", "can", "could", "will", "would", "should", "does", "did", "been", "being", "just", "also", "very"]
+)
+
+
+def _relevance(sentence: str, hints: Sequence[str]) -> float:
+    folded = sentence.casefold()
+    hits = sum(1 for hint in hints if len(hint) > 2 and hint.casefold() in folded)
+    return min(2.0, hits * 0.7)
+
+
+def _before_fix(clause: str) -> str:
+    """Cut what the sentence says about the remedy off the cause."""
+    cut = re.split(
+        r"[,;.]? (?:so|and|thus|therefore|hence) (?:I|we)\b|; (?:I|we) |, (?:I|we)(?:'ll|'ve| will| now) "
+        r"|[,;] (?:the )?fix(?:ed)? (?:is|was|by)\b| (?:—|–) (?:I|we|fix)|[，,；]?\s*(?:所以|因此|于是)我"
+        r"|[，,；]\s*(?:修复|解决)(?:方法|方案|办法)",
+        clause,
+        maxsplit=1,
+    )
+    return cut[0]
+
+
+def _before_cause(clause: str) -> str:
+    return re.split(
+        r",? (?:because|since|due to|as (?:the|it)\b|so that's|which (?:is|was) why)\b|[，,]\s*(?:因为|由于)",
+        clause,
+        maxsplit=1,
+    )[0]
+
+
+def _trimmed(clause: str) -> str:
+    text = clause.strip().strip("*_ ").rstrip(" .。!！;；,，:：")
+    return re.sub(
+        r"^(?:simply|just|simple|clear|obvious|now|actually|that|的是|，|：)\s+", "", text
+    )
+
+
+def _has_content(clause: str) -> bool:
+    words = [word for word in _CONTENT.findall(clause) if word.lower() not in _STOP]
+    return len(words) >= 2 and len(clause) >= 6
+
+
+def _chinese_action(words: str) -> str:
+    text = re.sub(
+        r"^(?:我们?|已经?|现在|然后|先|再|就|来|会|要|需要|应该|可以)+", "", words.strip()
+    )
+    return re.sub(r"了(?=$|[，,。])", "", text, count=1)

@@ -1,0 +1,74 @@
+"""Says in a few words what an edit changed, where the assistant did not say it itself.
+
+Pure; imports `actions` and `wording`. Reads the old and new text of edit calls and the added and
+removed lines of patches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hindsight_daemon.engine.actions import Action, arguments_of
+from hindsight_daemon.engine.wording import clip, code
+
+MAX_LINE_CHARS = 70
+
+
+def described_change(edits: Sequence[Action], commands: Sequence[Action], *, chinese: bool) -> str:
+    """Return an imperative clause for these edits and commands; empty if there is nothing to say."""
+    for action in edits:
+        old, new = changed_lines(action)
+        where = code(action.files[0]) if action.files else ""
+        if not where or len(old) > 1 or len(new) > 1:
+            continue
+        if old and new:
+            return (
+                f"在 {where} 中把 {code(old[0])} 改为 {code(new[0])}"
+                if chinese
+                else f"in {where} replace {code(old[0])} by {code(new[0])}"
+            )
+        if new:
+            return (
+                f"在 {where} 中加入 {code(new[0])}" if chinese else f"add {code(new[0])} to {where}"
+            )
+        if old:
+            return (
+                f"从 {where} 中删除 {code(old[0])}"
+                if chinese
+                else f"remove {code(old[0])} from {where}"
+            )
+    shown = [code(clip(a.command.display, 90)) for a in commands if a.command is not None][-2:]
+    if shown:
+        return (
+            ("先运行 " + "、".join(shown)) if chinese else "run " + " and ".join(shown) + " first"
+        )
+    files = list(dict.fromkeys(path for action in edits for path in action.files))[:2]
+    if files:
+        names = ("、" if chinese else " and ").join(code(path) for path in files)
+        return f"修改 {names}" if chinese else f"change {names}"
+    return ""
+
+
+def changed_lines(action: Action) -> tuple[list[str], list[str]]:
+    """Return the removed and added lines of one edit that are short enough to be shown."""
+    arguments = arguments_of(action)
+    old_text, new_text = arguments.get("old_string"), arguments.get("new_string")
+    if isinstance(old_text, str) and isinstance(new_text, str):
+        old, new = old_text.splitlines(), new_text.splitlines()
+    else:
+        old, new = _patch_lines(action, arguments)
+    removed = [line.strip() for line in old if line.strip() and line not in new]
+    added = [line.strip() for line in new if line.strip() and line not in old]
+    if any(len(line) > MAX_LINE_CHARS or len(line) < 3 for line in (*removed, *added)):
+        return ["", ""], ["", ""]
+    return removed, added
+
+
+def _patch_lines(action: Action, arguments: dict[str, object]) -> tuple[list[str], list[str]]:
+    texts = [str(value) for value in arguments.values() if "*** Begin Patch" in str(value)]
+    raw = action.call.tool.arguments if action.call.tool is not None else ""
+    patch = texts[0] if texts else (raw if "*** Begin Patch" in raw else action.line)
+    lines = patch.splitlines()
+    old = [line[1:] for line in lines if line.startswith("-") and not line.startswith("---")]
+    new = [line[1:] for line in lines if line.startswith("+") and not line.startswith("+++")]
+    return (old, new) if old or new else (["", ""], ["", ""])

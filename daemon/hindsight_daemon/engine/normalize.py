@@ -1,0 +1,91 @@
+"""The normal form under which two texts count as the same, and its hash.
+
+Pure; imports nothing of ours. Content hashes and tombstones rest on it: whoever restates a
+forgotten text with other case, width, spacing, quotes, invisible characters or look-alike
+letters must meet the same form. Changing it makes stored hashes worthless.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+
+# Letters of other scripts that are drawn like Latin ones (the common part of Unicode's
+# confusables table), as pairs; applied after casefolding.
+_LOOKALIKES = str.maketrans(
+    "аеорсухіјѕԁһԛԝӏвкмнтгпαεορνικτυχγηѵցոսօհɡıⅼᴀᴄᴏᴜᴠᴡᴢ",
+    "aeopcyxijsdhqwlbkmhtrnaeopviktuxynvgnuohgilacouvwz",
+)
+_PUNCTUATION = str.maketrans(
+    {
+        "。": ".",
+        "、": ",",
+        "・": " ",
+        "“": '"',
+        "”": '"',
+        "„": '"',
+        "«": '"',
+        "»": '"',
+        "「": '"',
+        "」": '"',
+        "『": '"',
+        "』": '"',
+        "‘": "'",
+        "’": "'",
+        "‚": "'",
+        "‐": "-",
+        "‑": "-",
+        "‒": "-",
+        "–": "-",
+        "—": "-",
+        "―": "-",
+        "−": "-",
+        "…": "...",
+        "\u3164": " ",
+        "\u115f": " ",
+        "\u1160": " ",
+        "\u2800": " ",
+    }
+)
+_DROPPED = re.compile(r"[\"`*]+|(?<!\w)'|'(?!\w)")
+_CJK = r"[\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
+_CJK_SPACE = re.compile(rf"(?<={_CJK})\s+|\s+(?={_CJK})")
+_BEFORE_MARK = re.compile(r"\s+(?=[,.;:!?])|(?<=[,;:!?])\s+(?=[,.;:!?])")
+_AROUND_MARK = re.compile(rf"([,;:])\s*(?={_CJK})")
+_SPACE = re.compile(r"\s+")
+_EDGE = " \t\n.,;:!?-~"
+
+
+def normalize(text: str) -> str:
+    """Return the normal form of `text`; idempotent, empty for text without content."""
+    form = text
+    for _ in range(4):
+        shorter = _once(form)
+        if shorter == form:
+            break
+        form = shorter
+    return form
+
+
+def content_hash(text: str) -> str:
+    """Return the hex SHA-256 of the normal form."""
+    return hashlib.sha256(normalize(text).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _once(text: str) -> str:
+    form = unicodedata.normalize("NFKC", text).casefold()
+    form = unicodedata.normalize("NFKC", form.translate(_PUNCTUATION))
+    form = "".join(c for c in form if not _is_invisible(c)).translate(_LOOKALIKES)
+    form = _DROPPED.sub("", form)
+    form = _CJK_SPACE.sub("", _SPACE.sub(" ", form))
+    form = _AROUND_MARK.sub(r"\1", _BEFORE_MARK.sub("", form))
+    return form.strip(_EDGE)
+
+
+def _is_invisible(character: str) -> bool:
+    if character in "\n\r\t":
+        return False
+    if "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef":
+        return True  # variation selectors are category Mn, but draw nothing of their own
+    return unicodedata.category(character) in ("Cf", "Cc", "Co", "Cn") or character == "\u034f"

@@ -1,0 +1,59 @@
+"""Prose out of messages: without code blocks, pasted output and markup, cut into sentences.
+
+Pure; imports nothing of ours. English and Chinese sentence ends both count.
+"""
+
+from __future__ import annotations
+
+import re
+
+_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.S)
+_BLOCK = re.compile(
+    r"<(?P<tag>[a-z][\w:-]*(?:memor|recall|remind|context|instruct|environ|hindsight|skill|"
+    r"notification|persisted|output|stdout|stderr|caveat|ide_)[\w:-]*|system-reminder|hindsight|"
+    r"memories|memory|context|instructions|output|command-[\w-]+|local-command-[\w-]+|ide_[\w-]+|"
+    r"recalled[\w-]*|skill|details)\b[^>]*>.*?(?:</(?P=tag)>|\Z)",
+    re.S | re.I,
+)
+_MARKUP = re.compile(r"^\s{0,6}(?:#{1,6}\s+|[-*+•]\s+|\d{1,2}[.)]\s+|\[[ xX]\]\s+)+")
+_QUOTED = re.compile(r"^\s*(?:>|\||at\s+\S+\(|File \"|\$\s|[+-]{3}\s|@@|\d+\s*[|:│]|[│├└╭╰─━]+)")
+_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+_LINK = re.compile(r"\[([^\]\n]+)\]\((?:[^)\s]+)\)")
+_END = re.compile(
+    r"(?<=[。！？!?])(?=\S)|(?<=[.!?…])[\"')\]]*\s+(?=[\"'(\[`]?[A-Z0-9`\u4e00-\u9fff_/])|；"
+)
+_ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|resp|incl)|\b[A-Z])\.$", re.I)
+
+
+def prose(text: str) -> str:
+    """Return the text without fenced code, injected blocks and markup; lines are kept."""
+    plain = _BLOCK.sub("\n", _FENCE.sub("\n", text))
+    lines = []
+    for line in plain.splitlines():
+        if _QUOTED.match(line):
+            continue
+        stripped = _EMPHASIS.sub(r"\2", _LINK.sub(r"\1", _MARKUP.sub("", line)))
+        lines.append(stripped.strip())
+    return "\n".join(lines)
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a message in order, markup gone, at most 400 of them."""
+    found: list[str] = []
+    for line in prose(text).splitlines():
+        start = 0
+        for match in _END.finditer(line):
+            piece = line[start : match.start()]
+            if _ABBREVIATED.search(piece.rstrip()):
+                continue
+            found.append(piece)
+            start = match.end()
+        found.append(line[start:])
+        if len(found) > 400:
+            break
+    return [clean for piece in found if (clean := piece.strip(" \t；")) and len(clean) > 1]
+
+
+def without_blocks(text: str) -> str:
+    """Return a prompt without what tools, editors and memory systems put into it."""
+    return re.sub(r"\n{3,}", "\n\n", _BLOCK.sub("\n", text)).strip()
