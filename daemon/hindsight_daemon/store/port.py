@@ -41,7 +41,10 @@ class WriteBatch(Record, frozen=True, kw_only=True):
     """Everything one write changes.
 
     `memories` and `keys` are upserts by id; `removed` ids lose their memory row and all keys;
-    `replace_keys_of` drops the existing keys of these memories before `keys` are written.
+    `replace_keys_of` drops the existing keys of these memories before `keys` are written. Removals
+    come first, so an id in both `removed` and `memories` ends up written. A key without vector
+    whose text is unchanged keeps the vector it has. Events are append-only: those whose id is
+    known are skipped. `lifted` are ids of tombstones that no longer hold.
     `request_key` with `response` (JSON text) lets a resent request be answered again.
     """
 
@@ -52,6 +55,7 @@ class WriteBatch(Record, frozen=True, kw_only=True):
     events: tuple[Event, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     tombstones: tuple[Tombstone, ...] = ()
+    lifted: tuple[str, ...] = ()
     history: tuple[HistoryEntry, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()
     sessions: tuple[SessionState, ...] = ()
@@ -66,7 +70,8 @@ class SearchFilter(Record, frozen=True, kw_only=True):
     `projects` match `project` exactly or as its last path component; `with_projectless` also
     admits rows without project and rows of scope `global`. `private_to` is the agent that asks:
     rows of scope `private` are visible only to the agent that wrote them; None (a person at the
-    command line) sees all. Rows whose `expires_at` is not after `now` are left out.
+    command line) sees all. `since` is inclusive, `until` is not. Rows whose `expires_at` is not
+    after `now` are left out.
     """
 
     now: datetime
@@ -86,7 +91,10 @@ class SearchFilter(Record, frozen=True, kw_only=True):
 
 
 class KeyHit(Record, frozen=True, kw_only=True):
-    """A key that an arm found; `score` is the arm's own (higher is better)."""
+    """A key that an arm found; `score` is the arm's own (higher is better).
+
+    The key comes without its vector, though `embedder` says whether it has one.
+    """
 
     key: Key
     score: float
@@ -171,7 +179,7 @@ class Store(Protocol):
         """Newest keys; score = created_at as Unix seconds."""
 
     async def keys_of(self, memory_ids: Sequence[str]) -> Sequence[Key]:
-        """Return all keys of these memories."""
+        """Return all keys of these memories, without their vectors."""
 
     async def keys_without_vector(self, embedder: str, *, limit: int) -> Sequence[Key]:
         """Return keys with no vector of this embedder, distilled kinds first, then newest first."""

@@ -1,0 +1,204 @@
+"""The writer task: moves committed rows from the journal into the LanceDB tables.
+
+The only place that writes tables, so commits, compaction and index builds never conflict. A
+failure is counted and retried with growing pauses; the rows stay readable in the overlay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+from hindsight_daemon.errors import HindsightError
+from hindsight_daemon.store.fold_plan import plan_fold
+from hindsight_daemon.store.journal import Journal
+from hindsight_daemon.store.lance import Lance
+from hindsight_daemon.store.outbox import Table
+from hindsight_daemon.store.overlay import Overlay
+from hindsight_daemon.store.upkeep import Upkeep
+
+log = logging.getLogger(__name__)
+
+INTERVAL_S = 0.3
+ROWS_AT_ONCE = 64
+ROUND_ROWS = 4_000
+ROUND_BYTES = 24 * 1024 * 1024
+KEPT_ROWS = 2_000
+"""Folded rows that stay in the journal, to replay if the newest table version is lost."""
+_BACKOFF_S = (0.5, 1.0, 2.0, 5.0, 15.0, 60.0)
+
+
+class Folder:
+    """Folds the overlay into the tables, by itself once `start`ed or on `flush`."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        lance: Lance,
+        overlay: Overlay,
+        upkeep: Upkeep,
+        replay_through: dict[Table, int],
+    ) -> None:
+        self._journal = journal
+        self._lance = lance
+        self._overlay = overlay
+        self._upkeep = upkeep
+        self._replay_through = replay_through
+        self._lock = asyncio.Lock()
+        self._wake = asyncio.Event()
+        self._full = asyncio.Event()
+        self._drained = asyncio.Event()
+        self._round_starts: deque[int] = deque(maxlen=2)
+        self._task: asyncio.Task[None] | None = None
+        self.rounds = 0
+        self.failures = 0
+        self.last_failure = ""
+        self._failures_in_row = 0
+
+    def start(self) -> None:
+        """Start the writer task."""
+        self._task = asyncio.create_task(self._loop(), name="store-fold")
+        if self._overlay.pending():
+            self.notify()
+
+    def notify(self) -> None:
+        """Say that there are new rows in the overlay."""
+        self._wake.set()
+        if self._overlay.pending() >= ROWS_AT_ONCE:
+            self._full.set()
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last round failed."""
+        return self._failures_in_row > 0
+
+    async def drained(self) -> None:
+        """Wait until the next round has ended, well or not."""
+        self._drained.clear()
+        self.notify()
+        await self._drained.wait()
+
+    async def flush(self) -> None:
+        """Fold everything that is pending now; raises the first failure."""
+        async with self._lock:
+            while self._overlay.pending():
+                await self._round()
+
+    async def maintain(self, *, force: bool) -> bool:
+        """Look at all tables and do what the policy says; return whether anything was done."""
+        async with self._lock:
+            return await self._upkeep.run(force=force)
+
+    async def stop(self) -> None:
+        """End the writer task after a last try to fold what is pending."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+            self._task = None
+        try:
+            await self.flush()
+        except HindsightError as exc:
+            # The journal keeps the rows; the next open replays them.
+            self._note_failure(exc)
+
+    async def _loop(self) -> None:
+        loop = asyncio.get_running_loop()
+        last = loop.time() - INTERVAL_S
+        while True:
+            await self._wait_for_work()
+            # A burst is folded at once, single writes wait for company; one round an interval.
+            if not self._full.is_set():
+                await _wait(self._full, INTERVAL_S)
+            if (rest := INTERVAL_S - (loop.time() - last)) > 0:
+                await asyncio.sleep(rest)
+            self._wake.clear()
+            self._full.clear()
+            async with self._lock:
+                await self._try(self._round)
+                await self._upkeep_if_due()
+            last = loop.time()
+            if self._failures_in_row:
+                await asyncio.sleep(_BACKOFF_S[min(self._failures_in_row, len(_BACKOFF_S)) - 1])
+                self._wake.set()
+            elif self._overlay.pending():
+                self.notify()
+
+    async def _wait_for_work(self) -> None:
+        while not self._wake.is_set():
+            if not await _wait(self._wake, self._upkeep.idle_wait_s()):
+                async with self._lock:
+                    await self._upkeep_if_due()
+
+    async def _upkeep_if_due(self) -> None:
+        if self._upkeep.is_due():
+            try:
+                await self._upkeep.run(force=False)
+            except HindsightError as exc:
+                self._note_failure(exc, is_fold=False)
+
+    async def _try(self, action: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await action()
+        except HindsightError as exc:
+            self._note_failure(exc)
+        finally:
+            self._drained.set()
+
+    def _note_failure(self, exc: HindsightError, *, is_fold: bool = True) -> None:
+        self.failures += 1
+        if is_fold:
+            self._failures_in_row += 1
+        self.last_failure = exc.message
+        log.warning("fold failed: %s", exc.message)
+
+    async def _round(self) -> None:
+        marks: dict[Table, int] = {}
+        start = 0
+        try:
+            for table in Table:
+                rows = self._overlay.first(table, ROUND_ROWS, ROUND_BYTES)
+                if not rows:
+                    continue
+                replay = rows[0].seq <= self._replay_through.get(table, 0)
+                if replay:
+                    rows = [row for row in rows if row.seq <= self._replay_through[table]]
+                plan = plan_fold(rows, is_replay=replay)
+                # Whatever goes wrong from here on, the table may hold some of these rows.
+                self._replay_through[table] = max(plan.through, self._replay_through.get(table, 0))
+                await self._lance.write(table, add=plan.add, upsert=plan.upsert, remove=plan.remove)
+                await self._lance.sync(table)
+                self._upkeep.note_fold(table)
+                marks[table] = plan.through
+                start = min(start or rows[0].seq, rows[0].seq)
+        finally:
+            if marks:
+                await self._mark(marks, start)
+        self._failures_in_row = 0
+
+    async def _mark(self, marks: dict[Table, int], start: int) -> None:
+        self.rounds += 1
+        self._round_starts.append(start)
+        waiting = [self._overlay.oldest(table) for table in Table if table not in marks]
+        floor = min(*marks.values(), *self._round_starts, *(seq - 1 for seq in waiting if seq))
+        floor -= KEPT_ROWS
+
+        def job(db: sqlite3.Connection) -> None:
+            db.executemany("INSERT OR REPLACE INTO fold_mark VALUES (?, ?)", marks.items())
+            db.execute("DELETE FROM outbox WHERE seq <= ?", (floor,))
+
+        def then(_: None) -> None:
+            for table, seq in marks.items():
+                self._overlay.drop_through(table, seq)
+
+        await self._journal.run(job, then)
+
+
+async def _wait(event: asyncio.Event, timeout_s: float | None) -> bool:
+    try:
+        await asyncio.wait_for(event.wait(), timeout_s)
+    except TimeoutError:
+        return False
+    return True
