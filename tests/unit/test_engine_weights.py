@@ -1,4 +1,4 @@
-"""What age, importance, trust, status and scope do to the order."""
+"""What age, importance, trust, status, scope and a newer statement do to the order."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from hindsight_daemon.engine.fusion import Candidate
+from hindsight_daemon.engine.succession import newer_first
+from hindsight_daemon.engine.terms import terms_text
 from hindsight_daemon.engine.weights import FADE_LIMIT, Asker, decay, weigh, weigh_all
 from hindsight_daemon.model import STATUSES, Key
 
@@ -101,3 +103,62 @@ def test_every_factor_is_shown_and_makes_up_the_final_score() -> None:
         product *= factor
     assert weighed.final == pytest.approx(product)
     assert {"decay", "importance", "confidence", "status", "scope", "kind"} <= set(weighed.factors)
+
+
+def statements(*said: tuple[str, float, int], **columns: Any) -> list[Any]:
+    """Return weighed statements of (text, score, age in days), in the given order."""
+    return weigh_all(
+        [
+            candidate(
+                text,
+                score,
+                terms=terms_text(text),
+                created_at=NOW - timedelta(days=age_days),
+                importance_score=0.9,
+                **columns,
+            )
+            for text, score, age_days in said
+        ],
+        Asker(now=NOW),
+    )
+
+
+OLD = "The billing service listens on port 8080"
+NEW = "The billing service now listens on port 8443"
+QUERY = ("bill", "servic", "port")
+
+
+def ids(ranked: list[Any]) -> list[str]:
+    return [one.candidate.memory_id for one in ranked]
+
+
+def test_of_two_statements_about_one_thing_the_newer_comes_first() -> None:
+    ranked = newer_first(statements((OLD, 0.9, 30), (NEW, 0.8, 1)), QUERY)
+    assert ids(ranked) == [NEW, OLD]
+    assert ranked[0].final == pytest.approx(ranked[1].final)
+    assert ranked[0].factors["newer"] > 1
+
+
+def test_the_newer_statement_in_front_stays_there() -> None:
+    assert ids(newer_first(statements((NEW, 0.9, 1), (OLD, 0.8, 30)), QUERY)) == [NEW, OLD]
+
+
+@pytest.mark.parametrize(
+    ("newer", "score"),
+    [
+        ("The invoice service listens on port 8443", 0.8),  # another subject: lacks a query word
+        ("Billing service port checks run nightly in the staging cluster of Dublin", 0.8),
+        (NEW, 0.3),  # matches far worse
+    ],
+)
+def test_what_only_resembles_is_not_lifted(newer: str, score: float) -> None:
+    assert ids(newer_first(statements((OLD, 0.9, 30), (newer, score, 1)), QUERY))[0] == OLD
+
+
+def test_turns_keep_their_order() -> None:
+    said = statements((OLD, 0.9, 30), (NEW, 0.8, 1), kind="turn")
+    assert ids(newer_first(said, QUERY)) == [OLD, NEW]
+
+
+def test_a_query_without_words_moves_nothing() -> None:
+    assert ids(newer_first(statements((OLD, 0.9, 30), (NEW, 0.8, 1)), ())) == [OLD, NEW]

@@ -11,8 +11,6 @@ import math
 from collections.abc import Sequence
 from datetime import datetime
 
-import msgspec
-
 from hindsight_daemon.engine.fusion import Candidate
 from hindsight_daemon.model import Key, MemoryKind, Record, Status
 
@@ -103,11 +101,6 @@ def weigh_all(candidates: Sequence[Candidate], asker: Asker) -> list[Weighed]:
     weighed = [weigh(candidate, asker) for candidate in candidates]
     weighed.sort(key=lambda one: -one.final)
     return weighed
-
-
-def with_final(weighed: Weighed, final: float, **factors: float) -> Weighed:
-    """Return `weighed` with another final score and further factors."""
-    return msgspec.structs.replace(weighed, final=final, factors={**weighed.factors, **factors})
 
 
 def _scope_fit(key: Key, asker: Asker) -> float:
