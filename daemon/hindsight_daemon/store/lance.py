@@ -66,6 +66,7 @@ class Lance:
         self._local = local
         self._read_only = read_only
         self._tables: dict[Table, Any] = {}
+        self._columns: dict[Table, list[str]] = {}
         self._vector_columns: set[str] = set()
         self._sweeps: dict[Table, SyncSweep] = {}
         self._key_rows = 0
@@ -97,10 +98,12 @@ class Lance:
                 if table is Table.KEYS:
                     await handle.create_index(FULL_TEXT, config=_full_text())
             self._tables[table] = handle
-            names = (await handle.schema()).names
+            names = set((await handle.schema()).names)
             missing = [field for field in SCHEMAS[table] if field.name not in names]
             if missing and not self._read_only:
                 await handle.add_columns(missing)
+                names |= {field.name for field in missing}
+            self._columns[table] = [n for n in columns_of(RECORDS[table]) if n in names]
             if table is Table.KEYS:
                 self._vector_columns = {name for name in names if name.startswith("vector_")}
                 self._key_rows = await handle.count_rows()
@@ -194,7 +197,7 @@ class Lance:
         with engine_errors(f"table `{table.label}`"):
             for part in _chunks(values):
                 query = handle.query().where(in_list(column, part, lance_literal))
-                result = await query.select(columns_of(record_type)).to_arrow()
+                result = await query.select(self._columns[table]).to_arrow()
                 found.extend(records_of(result, record_type))
         return found
 
@@ -232,7 +235,7 @@ class Lance:
                 .refine_factor(_REFINE)
                 .where(condition)
                 .limit(limit)
-                .select([*columns_of(Key), "_distance"])
+                .select([*self._columns[Table.KEYS], "_distance"])
             )
             result = await query.to_arrow()
         scores = [1.0 - distance for distance in result.column("_distance").to_pylist()]
@@ -251,7 +254,7 @@ class Lance:
                 .nearest_to_text(MatchQuery(" ".join(terms[:_TERMS_LIMIT]), FULL_TEXT))
                 .where(condition)
                 .limit(limit)
-                .select([*columns_of(Key), "_score"])
+                .select([*self._columns[Table.KEYS], "_score"])
             )
             result = await query.to_arrow()
         scores = [float(score) for score in result.column("_score").to_pylist()]
@@ -268,10 +271,10 @@ class Lance:
 
     async def records_where(self, table: Table, condition: str) -> list[Any]:
         """Return the records that meet a condition."""
-        record_type = RECORDS[table]
-        return records_of(
-            await self.column_where(table, columns_of(record_type), condition), record_type
-        )
+        if table not in self._tables:
+            return []
+        result = await self.column_where(table, self._columns[table], condition)
+        return records_of(result, RECORDS[table])
 
     async def batches(self, table: Table, columns: Sequence[str]) -> AsyncIterator[pa.RecordBatch]:
         """Iterate some columns of a whole table, reading real rows."""

@@ -31,6 +31,7 @@ from hindsight_daemon.model import (
 )
 from hindsight_daemon.store.bm25 import TermStatistics
 from hindsight_daemon.store.fold import Folder
+from hindsight_daemon.store.health import StoreHealth
 from hindsight_daemon.store.journal import Journal
 from hindsight_daemon.store.journal_read import JournalReads
 from hindsight_daemon.store.journal_write import BatchWriter, KeyFill, KeyVectors, text_digest
@@ -87,6 +88,9 @@ class LanceStore:
         self._upkeep = Upkeep(parts.journal, parts.lance, parts.clock)
         self._folder = Folder(
             parts.journal, parts.lance, parts.overlay, self._upkeep, parts.replay_through
+        )
+        self._health = StoreHealth(
+            parts.uri, parts.local, parts.journal, parts.lance, parts.overlay
         )
         self._background: set[asyncio.Task[None]] = set()
 
@@ -407,6 +411,8 @@ class LanceStore:
 
     # Bookkeeping
 
+    # Bookkeeping
+
     async def tombstones(self) -> Sequence[Tombstone]:
         """Return all tombstones."""
         return tuple(self._reads.tombstones())
@@ -421,11 +427,13 @@ class LanceStore:
 
     async def stats(self) -> StoreStats:
         """Return counts and health; cheap enough to be asked every few seconds."""
-        raise NotImplementedError
+        return await self._health.stats(self._folder, self._upkeep)
 
     async def check(self) -> Sequence[StoreProblem]:
         """Scan real rows of every table and report damage."""
-        return tuple(self._parts.problems)
+        if not self._journal.read_only:
+            await self._folder.flush()
+        return (*self._parts.problems, *await self._health.check())
 
     async def flush(self) -> None:
         """Fold everything committed so far into the tables."""

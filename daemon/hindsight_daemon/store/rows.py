@@ -100,9 +100,9 @@ def columns_of(record_type: type[Record]) -> list[str]:
 
 
 def records_of(table: pa.Table, record_type: type[R]) -> list[R]:
-    """Rebuild the records of a result that holds `columns_of(record_type)`."""
-    columns = [_values(table.column(name), (record_type, name)) for name in columns_of(record_type)]
-    names = columns_of(record_type)
+    """Rebuild the records of a result; columns that it lacks take the field's default."""
+    names = [name for name in columns_of(record_type) if name in table.column_names]
+    columns = [_values(table.column(name), (record_type, name)) for name in names]
     return [
         record_type(**dict(zip(names, values, strict=True)))
         for values in zip(*columns, strict=True)
