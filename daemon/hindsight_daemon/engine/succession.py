@@ -24,7 +24,7 @@ _WORTH = 0.5
 def newer_first(ranked: Sequence[Weighed], query_terms: Collection[str]) -> list[Weighed]:
     """Return `ranked` with a newer statement moved before the older one it may replace.
 
-    It moves if both share half the words of the shorter one, it holds every query term that the
+    It moves if both share half the words of the longer one, it holds every query term that the
     older one holds, and it scores at least half as much. It takes over the score of the one it
     passes, with the factor by which it was lifted as `newer`.
     """
@@ -51,7 +51,7 @@ def _may_replace(
         and key.created_at > other.created_at
         and key.project == other.project
         and new.final >= old.final * _WORTH
-        and len(new_terms & old_terms) >= _SHARED * min(len(new_terms), len(old_terms))
+        and len(new_terms & old_terms) >= _SHARED * max(len(new_terms), len(old_terms))
         and wanted & old_terms <= new_terms
     )
 
