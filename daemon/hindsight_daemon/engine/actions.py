@@ -96,7 +96,7 @@ def _action(events: Sequence[Event], index: int, result_index: int) -> Action:
         call=call,
         result=result,
         category=category,
-        state=_state(category, command, line, result),
+        state=_state(category, command, result),
         output=result.text if result is not None else "",
         line=line,
         command=command,
@@ -176,9 +176,7 @@ def _written_files(arguments: str, line: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip().strip("\"'\\") for name in found))
 
 
-def _state(
-    category: ToolCategory, command: Command | None, line: str, result: Event | None
-) -> ActionState:
+def _state(category: ToolCategory, command: Command | None, result: Event | None) -> ActionState:
     if result is None:
         return "unknown"
     text, tool = result.text, result.tool

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from hindsight_daemon.engine.sentences import sentences
-from hindsight_daemon.engine.verbs import imperative
+from hindsight_daemon.engine.verbs import VerbForm, imperative
 from hindsight_daemon.model import Record
 
 
@@ -41,7 +41,7 @@ def find_cause(passages: Sequence[Passage], hints: Sequence[str] = ()) -> Clause
             if clause is None:
                 continue
             text, weight = clause
-            score = weight + passage.weight + _relevance(sentence, hints)
+            score = weight + passage.weight + relevance(sentence, hints)
             if _HEDGED.search(sentence):
                 score -= 3
             if len(text) > 200:
@@ -60,7 +60,7 @@ def find_fix(passages: Sequence[Passage], hints: Sequence[str] = ()) -> Clause |
             if clause is None:
                 continue
             text, weight = clause
-            score = weight + passage.weight + _relevance(sentence, hints)
+            score = weight + passage.weight + relevance(sentence, hints)
             if _HEDGED.search(sentence):
                 score -= 3
             if len(text) > 180:
@@ -79,23 +79,31 @@ def cause_clause(sentence: str) -> tuple[str, float] | None:
         if match is None:
             continue
         clause = _trimmed(_before_fix(match.group("cause")))
-        if _has_content(clause) and not _VAGUE.match(clause):
+        if _has_content(clause) and not (_VAGUE.match(clause) or _CIRCULAR.search(clause)):
             return clause, weight
     return None
 
 
-def fix_clause(sentence: str) -> tuple[str, float] | None:
-    """Return what a sentence says was (to be) done, as an imperative, with its plainness."""
+def fix_clause(sentence: str, *, named: bool = True) -> tuple[str, float] | None:
+    """Return what a sentence says was (to be) done, as an imperative, with its plainness.
+
+    Clauses that name nothing of the code ("I updated the logic") count only where `named` is
+    false or the sentence calls itself the fix.
+    """
     if sentence.endswith(("?", "？", ":", "：")):
         return None
-    for weight, form in _FIXES:
-        match = form.search(sentence)
+    for weight, forms, pattern in _FIXES:
+        match = pattern.search(sentence)
         if match is None:
             continue
         words = _trimmed(_before_cause(match.group("fix")))
-        clause = imperative(words) if not _STARTS_HAN.match(words) else _chinese_action(words)
-        if clause and _has_content(clause) and not _VAGUE_FIX.match(clause):
-            return clause, weight
+        chinese = bool(_STARTS_HAN.match(words))
+        clause = _chinese_action(words) if chinese else imperative(words, *forms)
+        if not clause or not _has_content(clause) or _VAGUE_FIX.match(clause):
+            continue
+        if named and weight < 4 and not _SPECIFIC.search(clause):
+            continue
+        return clause, weight
     return None
 
 
@@ -130,23 +138,35 @@ _ACTION_ZH = (
     r"(?:把|将|改(?:成|为|用|回)|换成|加上|加了|添加|增加|补上|删除|删掉|去掉|移除|设置|设为|升级|降级|固定|锁定|关闭"
     r"|启动|开启|安装|重启|重建|提交|回滚|调整|修改|使用|在.{2,40}?(?:中|里|前|后|时)(?:先|再)?(?:加|添加|关闭|设置|调用|执行|改))"
 )
-_FIXES: tuple[tuple[float, re.Pattern[str]], ...] = (
-    (5, re.compile(
-        r"\b(?:the )?(?:right |proper |correct |real |actual )?(?:fix|solution|remedy|workaround)(?: here)?"
-        r"(?: is| was|:)\s*(?:to\s+)?(?P<fix>.+)", re.I)),
-    (5, re.compile(r"\b(?:fixed|solved|resolved|addressed)(?: (?:it|this|that|the \w+(?: \w+)?))? by\s+(?P<fix>\w+ing\b.+)", re.I)),
-    (3.5, re.compile(r"^(?:so |now |then |instead,? |therefore,? |to fix (?:it|this|that),? )?(?:I|we)(?:'ve| have)?(?: now| also)? (?P<fix>\w+ .+)", re.I)),
-    (3.5, re.compile(r"\bso (?:I|we)(?:'ve| have)?(?: now)? (?P<fix>\w+ .+)", re.I)),
-    (3, re.compile(r"^(?:Fixed|Done|Resolved)[:.,—– -]+\s*(?P<fix>\w+ .+)")),
-    (3, re.compile(r"^(?P<fix>[A-Z][a-z]+(?:ed|t|ung|ote|ut|et) .+)")),
-    (2.5, re.compile(
-        r"\b(?:I'?ll|I will|I need to|we need to|needs? to|we should|I should|you (?:need|have) to|must|let me|we have to)"
-        r"\s+(?P<fix>\w+ .+)", re.I)),
-    (5, re.compile(r"(?:修复|解决)(?:方法|方案|办法|方式|思路)?(?:就)?(?:是|：|:|为)\s*(?P<fix>.+)")),
-    (4, re.compile(rf"(?:所以|因此|于是|已经?|现在)(?:我)?(?:已经?)?(?:在.{{0,30}}?)?(?P<fix>{_ACTION_ZH}.+)")),
-    (3, re.compile(rf"^(?:我(?:们)?)?(?:已经?|先|再|来|会|要|需要|应该|可以|得)*(?P<fix>{_ACTION_ZH}.+)")),
-    (2.5, re.compile(rf"(?:需要|应该|必须|只要|改为|得)(?:先)?(?P<fix>{_ACTION_ZH}.+)")),
+_FIXES: tuple[tuple[float, tuple[VerbForm, ...], re.Pattern[str]], ...] = (
+    (5, ("base", "gerund"), re.compile(
+        r"\b(?:the )?(?:right |proper |correct |real |actual )?(?:fix|solution|remedy|workaround)"
+        r"(?: here)?(?: is| was|:)\s*(?:to\s+|by\s+)?(?P<fix>.+)", re.I)),
+    (5, ("gerund",), re.compile(
+        r"\b(?:fixed|solved|resolved|addressed|avoided)(?: (?:it|this|that|the \w+(?: \w+)?))?"
+        r" by\s+(?P<fix>\w+ing\b.+)", re.I)),
+    (3.5, ("past",), re.compile(
+        r"(?:^|\b(?:so|then|and|now|instead,?|therefore,?|this,?|that,?) )"
+        r"(?:I|we)(?:'ve| have)?(?: now| also)? (?P<fix>\w+ .+)", re.I)),
+    (3, ("past",), re.compile(
+        r"^(?:Fixed|Done|Resolved)[:.,—– -]+\s*(?:I |we )?(?:'ve |have )?(?P<fix>\w+ .+)", re.I)),
+    (3, ("past",), re.compile(r"^(?P<fix>[A-Z]\w+ .+)")),
+    (2.6, ("base",), re.compile(
+        r"^(?:So |Please |Now |Then |Instead,? )?(?P<fix>[A-Za-z]\w+ (?:the|a|an|all|any|each|every|your|this|both|[`\"'$]|\w*[._/(=-]|[A-Z_]{2,}).+)")),
+    (2, ("base",), re.compile(
+        r"\b(?:I'?ll|I will|I need to|we need to|needs? to|we should|I should|you (?:need|have) to"
+        r"|must|let me|we have to)\s+(?P<fix>\w+ .+)", re.I)),
+    (5, (), re.compile(
+        r"(?:修复|解决)(?:方法|方案|办法|方式|思路)?(?:就)?(?:是|：|:|为)\s*(?P<fix>.+)")),
+    (4, (), re.compile(
+        rf"(?:所以|因此|于是|已经?|现在)(?:我)?(?:已经?)?(?:在.{{0,30}}?)?(?P<fix>{_ACTION_ZH}.+)")),
+    (3, (), re.compile(
+        rf"^(?:我(?:们)?)?(?:已经?|先|再|来|会|要|需要|应该|可以|得)*(?P<fix>{_ACTION_ZH}.+)")),
+    (2.5, (), re.compile(rf"(?:需要|应该|必须|只要|改为|得)(?:先)?(?P<fix>{_ACTION_ZH}.+)")),
 )  # fmt: skip
+_SPECIFIC = re.compile(
+    r"`[^`]+`|\w/\w|\b\w+\.\w{1,5}\b|\w_\w|\b[a-z]+[A-Z]\w*|\b[A-Z]{2,}\b|\d|--\w|\w\(\)"
+)
 _STARTS_HAN = re.compile(r"^\W*[\u4e00-\u9fff]")
 _HEDGED = re.compile(
     r"\b(?:might|maybe|perhaps|probably|possibly|could be|may be|not sure|seems?|I (?:think|suspect|guess)"
@@ -159,25 +179,90 @@ _PLANNING = re.compile(
 )
 _VAGUE = re.compile(
     r"^(?:it|this|that|they|there|these|those|of (?:this|that|it)|we|you|I|the (?:above|same|following))(?: (?:is|was|are|were))?"
-    r"(?: \w+){0,2}$|^(?:now |here|clear|obvious|simple|fixed|resolved|that we|in the code$)|^(?:这样|如此|这个|它)[了的]?$",
+    r"(?: \w+){0,2}$|^(?:now |here|clear|obvious|simple|fixed|resolved|that we|(?:in|with|at|on|how|about|related|likely) )|^(?:这样|如此|这个|它)[了的]?$",
     re.I,
 )
+_CIRCULAR = re.compile(
+    r"\b(?:checks?|tests?|build|commands?|ci|lint\w*|compilation)s? (?:is |are |has |have |was |were )?(?:still )?fail\w*"
+    r"|there (?:are|were) (?:\w+ )?errors\b|(?:测试|构建|编译|命令)(?:没有通过|失败了?)$",
+    re.I,
+)
+"""A "cause" that only says again that something failed."""
 _VAGUE_FIX = re.compile(
-    r"^(?:fix|solve|resolve|address|check|see|look|verify|run|rerun|re-run|test|try|find|read|understand|investigate"
+    r"^(?:fix|solve|resolve|address|check|see|look|verify|(?:re-?)?run (?!.*`)|test|try|find|read|understand|investigate"
     r"|debug|search|explore|examine|inspect|review|analyze|confirm|continue|think|know|get|make sure|go|do|have|be|use it)\b"
-    r"(?! by | with `)|^(?:修复|检查|看|查|运行|测试|确认|调查|分析|继续)",
+    r"|^(?:修复|检查|看|查|运行|测试|确认|调查|分析|继续)",
     re.I,
 )
 _CONTENT = re.compile(r"[A-Za-z_]\w{2,}|[\u4e00-\u9fff]{2}|\d+")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d{2,}(?:\.\d+)*")
+_COMMON = frozenset(
+    "error errors failed failure exception with that this from have type types some cannot could does"
+    " file files line test tests expected received value argument arguments command found such when"
+    " python node module object None null true false into after before more than only code exit src"
+    " index main lib app info warning undefined property".split()
+)
 _STOP = frozenset(
-    ["the", "and", "that", "this", "with", "from", "for", "was", "were", "are", "has", "had", "have", "not", "its", "it's", "you", "your", "our", "but", "they", "them", "then", "than", "into", "when", "what", "which", "there", "here", "some", "any", "can", "could", "will", "would", "should", "does", "did", "been", "being", "just", "also", "very"]
+    [
+        "the",
+        "and",
+        "that",
+        "this",
+        "with",
+        "from",
+        "for",
+        "was",
+        "were",
+        "are",
+        "has",
+        "had",
+        "have",
+        "not",
+        "its",
+        "it's",
+        "you",
+        "your",
+        "our",
+        "but",
+        "they",
+        "them",
+        "then",
+        "than",
+        "into",
+        "when",
+        "what",
+        "which",
+        "there",
+        "here",
+        "some",
+        "any",
+        "can",
+        "could",
+        "will",
+        "would",
+        "should",
+        "does",
+        "did",
+        "been",
+        "being",
+        "just",
+        "also",
+        "very",
+    ]
 )
 
 
-def _relevance(sentence: str, hints: Sequence[str]) -> float:
-    folded = sentence.casefold()
-    hits = sum(1 for hint in hints if len(hint) > 2 and hint.casefold() in folded)
+def relevance(sentence: str, hints: Sequence[str]) -> float:
+    """Return from 0 to 2 how much of what the hints name the sentence speaks of."""
+    words = {word.casefold() for word in _NAME.findall(sentence)}
+    hits = sum(1 for hint in hints if hint.casefold() in words)
     return min(2.0, hits * 0.7)
+
+
+def hints_of(*texts: str) -> list[str]:
+    """Return the names in error lines and paths that tell one problem from another."""
+    found = [name for text in texts for name in _NAME.findall(text)]
+    return [name for name in dict.fromkeys(found) if len(name) > 3 and name.lower() not in _COMMON]
 
 
 def _before_fix(clause: str) -> str:

@@ -83,10 +83,7 @@ def covers(later: Command, earlier: Command) -> bool:
 def _within(target: str, outer: str) -> bool:
     base = outer.removesuffix("...").rstrip("/")
     return (
-        base in ("", ".")
-        or target == outer
-        or target == base
-        or target.startswith((base + "/", base + "::"))
+        base in ("", ".") or target in (outer, base) or target.startswith((base + "/", base + "::"))
     )
 
 

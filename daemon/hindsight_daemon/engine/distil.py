@@ -57,6 +57,8 @@ def _best(drafts: Sequence[Draft]) -> tuple[Draft, ...]:
             continue
         if draft.quote and normalize(draft.quote) in cited:
             continue
+        if draft.kind == "procedure" and any(draft.quote in k.text for k in kept):
+            continue
         cited.add(normalize(draft.quote))
         kept.append(draft)
         if len(kept) == MAX_DRAFTS:

@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 
 from hindsight_daemon.engine.actions import Action
-from hindsight_daemon.engine.causes import Passage, find_cause, find_fix
+from hindsight_daemon.engine.causes import Passage, find_cause, find_fix, hints_of, relevance
+from hindsight_daemon.engine.commands import Command
 from hindsight_daemon.engine.decisions import decisions_of
 from hindsight_daemon.engine.edits import described_change
 from hindsight_daemon.engine.entities import anchors_of, entities_of, files_in
@@ -174,6 +175,13 @@ _EXPECTED = re.compile(
 )
 
 
+_CONFLICT = re.compile(
+    r"could not apply|CONFLICT|merge conflict|non-fast-forward|failed to push|unstaged changes"
+    r"|nothing to commit|would be overwritten|cannot pull|diverge",
+    re.I,
+)
+
+
 def _passages(task: Task, fix: Fix) -> list[Passage]:
     """Return what was said about a failure, weighted by nearness to its solution."""
     start = fix.failures[0].index
@@ -215,29 +223,35 @@ def _solved(task: Task, fix: Fix) -> Draft | None:
     if any(_EXPECTED.search(p.text) for p in _around(task, fix)):
         return None
     files = list(dict.fromkeys(path for a in edits for path in a.files))
-    hints = [*re.findall(r"[A-Za-z_]\w{3,}", fix.error), *(f.rsplit("/", 1)[-1] for f in files)]
+    hints = hints_of(fix.error, *files, *fix.test_ids)
     cause = find_cause(passages, hints)
     remedy = find_fix(passages, hints)
+    if _follows_own_edits(task, fix):
+        # The agent was at work on something else: what it explained may be that, not this error.
+        cause = cause if cause is not None and relevance(cause.sentence, hints) else None
+        remedy = remedy if remedy is not None and relevance(remedy.sentence, hints) else None
+    if _CONFLICT.search(fix.error):
+        return None  # merge conflicts and rejected pushes are everyday steps, not lessons
+    if cause is None and fix.command.role in ("check", "commit"):
+        return None  # what a linter asks for is told by the linter
     if cause is None and not _is_worth_keeping(task, fix, files, bool(commands)):
         return None
     chinese = is_chinese(task.goal) or (
         not task.goal and cause is not None and is_chinese(cause.text)
     )
     action = remedy.text if remedy is not None else ""
-    if not action or (
-        cause is not None
-        and remedy is not None
-        and remedy.sentence == cause.sentence
-        and len(action) < 12
-    ):
+    if not action:
         action = described_change(edits, commands, chinese=chinese)
+    if not action and changed_call:
+        rerun = code(clip(fix.resolved_by.line, 110))
+        action = f"改为运行 {rerun}" if chinese else f"run {rerun} instead"
     if not action:
         return None
     reason = cause.text if cause is not None else ""
     if reason and action.rstrip(".") in reason:
         reason = ""
     text = solution_text(
-        command=fix.command.display,
+        command=shorter(fix.command),
         error=fix.error,
         hangs=fix.hangs,
         fix=action,
@@ -252,7 +266,9 @@ def _solved(task: Task, fix: Fix) -> Draft | None:
         + (0.05 if fix.hangs else 0.0)
     )
     score -= 0.12 if cause is None and remedy is None else 0.0
-    subject = subject_of(fix.command.display, fix.command.targets)
+    shown = fix.command
+    subject = subject_of(shown.display, shown.targets, shown.role)
+    subject_zh = subject_of(shown.display, shown.targets, shown.role, chinese=True)
     evidence = [
         cause.event_id if cause is not None else "",
         fix.failures[0].result.id if fix.failures[0].result is not None else "",
@@ -275,10 +291,20 @@ def _solved(task: Task, fix: Fix) -> Draft | None:
             ("goal", short_goal(task.goal)),
             ("error", fix.error),
             ("question", question_why(subject, hangs=fix.hangs, chinese=False)),
-            ("question", question_why(subject, hangs=fix.hangs, chinese=True) if chinese else ""),
+            (
+                "question",
+                question_why(subject_zh, hangs=fix.hangs, chinese=True) if chinese else "",
+            ),
         ),
         files=[*files, *files_in(fix.error)],
     )
+
+
+def shorter(command: Command) -> str:
+    """Return a command as it is best named: whole if short, else without its flags."""
+    if len(command.display) <= 60:
+        return command.display
+    return " ".join(filter(None, (command.program, command.subcommand, *command.targets)))
 
 
 def _around(task: Task, fix: Fix) -> list[Passage]:
@@ -290,21 +316,28 @@ def _around(task: Task, fix: Fix) -> list[Passage]:
     ]
 
 
+def _edited_before(task: Task, index: int) -> set[str]:
+    """Return the names of the files that calls before this position edited."""
+    return {
+        path.rsplit("/", 1)[-1]
+        for event in task.events[:index]
+        if event.kind == "tool_call" and event.tool is not None and event.tool.category == "edit"
+        for path in event.files
+    }
+
+
+def _follows_own_edits(task: Task, fix: Fix) -> bool:
+    return bool(_edited_before(task, fix.failures[0].index))
+
+
 def _is_worth_keeping(task: Task, fix: Fix, files: Sequence[str], has_commands: bool) -> bool:
     """Tell whether an unexplained fix is more than the repair of a slip made a moment before."""
     if not fix.error:
         return False
     if has_commands and not files:
         return True
-    first = fix.failures[0].index
-    written = [
-        path
-        for event in task.events[:first]
-        if event.kind == "tool_call" and event.tool is not None and event.tool.category == "edit"
-        for path in event.files
-    ]
-    names = {path.rsplit("/", 1)[-1] for path in written}
-    return not names & {path.rsplit("/", 1)[-1] for path in files}
+    names = {path.rsplit("/", 1)[-1] for path in files}
+    return not names & _edited_before(task, fix.failures[0].index)
 
 
 def _abandoned(task: Task, end: DeadEnd) -> Draft:
@@ -334,7 +367,7 @@ def _abandoned(task: Task, end: DeadEnd) -> Draft:
 
 
 _SYMPTOM = re.compile(
-    r"\b(?:fix\w*|bug|fail\w*|broken|break\w*|crash\w*|errors?|hang\w*|stuck|wrong|why|doesn.t|does not|isn.t|not working|slow|leak\w*|flaky|regression|investigate|debug|timeout|times out)\b"
+    r"\b(?:fix\w*|bug|issues?|problems?|broke|fail\w*|broken|break\w*|crash\w*|errors?|hang\w*|stuck|wrong|why|doesn.t|does not|isn.t|not working|slow|leak\w*|flaky|regression|investigate|debug|timeout|times out)\b"
     r"|修复|报错|失败|卡住|崩溃|为什么|排查|错误|不(?:能|对|生效|工作|显示)|问题|慢|泄漏|超时",
     re.I,
 )
@@ -354,7 +387,7 @@ def _diagnosed(task: Task, actions: Sequence[Action], verdict: OutcomeVerdict) -
         for index, event in enumerate(said)
     ]
     files = list(dict.fromkeys(path for a in edits for path in a.files))
-    hints = [*re.findall(r"[A-Za-z_]\w{3,}", goal), *(f.rsplit("/", 1)[-1] for f in files)]
+    hints = hints_of(goal, *files)
     cause = find_cause(passages, hints)
     if cause is None or cause.score < 4:
         return None
@@ -424,9 +457,9 @@ def _facts(task: Task, actions: Sequence[Action]) -> list[Draft]:
 
 
 _PLAIN = re.compile(
-    r"^(?:python3? -m )?(?:pytest|npm (?:run )?(?:test|build|lint)|yarn (?:test|build|lint)|pnpm (?:run )?(?:test|build|lint)|cargo (?:test|build|check|clippy)"
-    r"|go (?:test|build|vet) \./\.\.\.|make|make (?:test|check|build|all)|tsc|tox|ruff check \.?|mypy \.?|npx tsc)(?: -\S+)*$"
+    r"^(?:npx |uv run |poetry run |bunx |python3? -m |\./)?[\w.-]+(?: (?:run |exec )?[\w:.-]+)?(?: -{1,2}\S+)*(?: \.| \./\.\.\.)?$"
 )
+"""Commands that anybody would try first: a program with at most a task name and flags."""
 
 
 def _procedure(task: Task, actions: Sequence[Action], verdict: OutcomeVerdict) -> Draft | None:

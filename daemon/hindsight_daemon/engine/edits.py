@@ -22,6 +22,7 @@ def described_change(edits: Sequence[Action], commands: Sequence[Action], *, chi
         if not where or len(old) > 1 or len(new) > 1:
             continue
         if old and new:
+            old, new = _essential(old[0], new[0])
             return (
                 f"在 {where} 中把 {code(old[0])} 改为 {code(new[0])}"
                 if chinese
@@ -62,6 +63,24 @@ def changed_lines(action: Action) -> tuple[list[str], list[str]]:
     if any(len(line) > MAX_LINE_CHARS or len(line) < 3 for line in (*removed, *added)):
         return ["", ""], ["", ""]
     return removed, added
+
+
+def _essential(old: str, new: str) -> tuple[list[str], list[str]]:
+    """Cut what two long lines share at both ends, at the borders of words."""
+    if len(old) + len(new) <= 80:
+        return [old], [new]
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    while start and not old[start - 1].isspace():
+        start -= 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    while end and not old[len(old) - end].isspace():
+        end -= 1
+    shorter = old[start : len(old) - end].strip(), new[start : len(new) - end].strip()
+    return ([shorter[0]], [shorter[1]]) if all(shorter) else ([old], [new])
 
 
 def _patch_lines(action: Action, arguments: dict[str, object]) -> tuple[list[str], list[str]]:

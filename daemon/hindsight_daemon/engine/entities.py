@@ -29,16 +29,84 @@ _SYMBOL = re.compile(
 _PERSON = re.compile(r"(?:^|\s)@([A-Za-z][\w-]{2,30})\b(?!/)")
 _PORT = re.compile(r"\bport (\d{2,5})\b|端口(?:是|为)?\s*(\d{2,5})", re.I)
 _VERSION = re.compile(
-    r"\b([A-Za-z][\w.@/-]{1,40}?)(?:==| ?(?:>=|<=|~=|\^|~|v|version )|@| )(\d+(?:\.\d+){1,3}(?:[-.]?\w+)?)\b"
+    r"\b([A-Za-z][\w.@/-]{1,40}?)(?:==| ?(?:>=|<=|~=|\^|~|v|version )|@| )(\d+(?:\.\d+){1,2}(?:-?[a-z]\w*)?)(?![.\w])"
 )
 _INSTALL = re.compile(
     r"\b(?:pip3?|uv pip|uv|npm|pnpm|yarn|bun|cargo|gem|go|brew|apt(?:-get)?|poetry|composer)(?: -\S+)* (?:install|add|get|i)((?: +(?:-\S+|[\w@./\[\]=<>~^-]+))+)"
 )
 _NOT_PACKAGE = frozenset(
-    ["python", "node", "version", "line", "port", "step", "at", "in", "of", "to", "the", "and", "or", "is", "was", "on", "release", "python3"]
+    [
+        "python",
+        "node",
+        "version",
+        "line",
+        "port",
+        "step",
+        "at",
+        "in",
+        "of",
+        "to",
+        "the",
+        "and",
+        "or",
+        "is",
+        "was",
+        "on",
+        "release",
+        "python3",
+    ]
 )
 _PROGRAMS = frozenset(
-    ["pytest", "npm", "pnpm", "yarn", "bun", "npx", "cargo", "go", "make", "docker", "git", "pip", "uv", "poetry", "alembic", "tsc", "eslint", "ruff", "mypy", "node", "python", "gradle", "mvn", "kubectl", "terraform", "helm", "jest", "vitest", "playwright", "prisma", "rails", "rake", "bundle", "composer", "dotnet", "cmake", "tox", "nox", "deno", "just", "brew", "systemctl", "psql", "redis-cli", "mysql", "curl", "./gradlew", "./mvnw"]
+    [
+        "pytest",
+        "npm",
+        "pnpm",
+        "yarn",
+        "bun",
+        "npx",
+        "cargo",
+        "go",
+        "make",
+        "docker",
+        "git",
+        "pip",
+        "uv",
+        "poetry",
+        "alembic",
+        "tsc",
+        "eslint",
+        "ruff",
+        "mypy",
+        "node",
+        "python",
+        "gradle",
+        "mvn",
+        "kubectl",
+        "terraform",
+        "helm",
+        "jest",
+        "vitest",
+        "playwright",
+        "prisma",
+        "rails",
+        "rake",
+        "bundle",
+        "composer",
+        "dotnet",
+        "cmake",
+        "tox",
+        "nox",
+        "deno",
+        "just",
+        "brew",
+        "systemctl",
+        "psql",
+        "redis-cli",
+        "mysql",
+        "curl",
+        "./gradlew",
+        "./mvnw",
+    ]
 )
 
 
@@ -53,10 +121,10 @@ def entities_of(*texts: str, files: Iterable[str] = (), limit: int = 16) -> tupl
         found.extend(name for name, _ in _packages(text))
         for match in _SPAN.finditer(text):
             span = match.group(1).strip()
-            if (len(span) <= 48 and " " not in span) or _is_command(span):
+            if (2 < len(span) <= 48 and " " not in span) or _is_command(span):
                 found.append(span)
     found.extend(files)
-    return tuple(dict.fromkeys(name.strip(" .,;:") for name in found if len(name) > 1))[:limit]
+    return tuple(dict.fromkeys(name.rstrip(" .,;:") for name in found if len(name) > 1))[:limit]
 
 
 def anchors_of(*texts: str, files: Iterable[str] = (), limit: int = 12) -> tuple[Anchor, ...]:
@@ -106,7 +174,7 @@ def _packages(text: str) -> list[tuple[str, str]]:
     ]
     for words in _INSTALL.findall(text):
         for word in words.split():
-            if word.startswith("-") or word.startswith(".") or "://" in word:
+            if word.startswith(("-", ".")) or "://" in word:
                 continue
             name, _, version = re.sub(r"(?<=\w)(?:==|>=|~=|<=|@)(?=[\d^~])", " ", word).partition(
                 " "

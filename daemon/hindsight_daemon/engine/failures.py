@@ -116,7 +116,8 @@ _EXCEPTION = re.compile(
     r"(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Warning|Exit|Interrupt|Failure)\b(?::|$|\s*\[)"
 )
 _HANG = re.compile(
-    r"timed? ?out|timeout (?:of|exceeded|>)|deadline exceeded|\bhung\b|超时|无响应", re.I
+    r"\btimed out\b|\btimeout (?:of|exceeded|after|\(?>)|deadline exceeded|\bhung\b|执行超时|超时退出|无响应",
+    re.I,
 )
 _TELLING: tuple[tuple[int, re.Pattern[str]], ...] = (
     (9, _EXCEPTION),
@@ -138,7 +139,7 @@ _TELLING: tuple[tuple[int, re.Pattern[str]], ...] = (
     (3, re.compile(r"\b[1-9]\d* (?:failed|failing|errors?)\b")),
 )  # fmt: skip
 _NOT_TELLING = re.compile(
-    r"^Exit code:? \d+$|Process exited|^Wall time|^Chunk ID|A complete log of this run|^Traceback \("
+    r"^Exit code:? \d+$|│|·{3,}|Process exited|^Wall time|^Chunk ID|A complete log of this run|^Traceback \("
     r"|During handling of the above|^=+ .* =+$|^-+ .* -+$|^\s*File \"|^at \S+ ?\(|^Error: Exit code"
     r"|ELIFECYCLE|^npm ERR! (?:code|path|command|errno)|^Original token count|^errors?:?$|\^{3,}"
     r"|^0 errors|^Found \d+ errors?|error: could not compile|For more information about this error"
@@ -146,6 +147,7 @@ _NOT_TELLING = re.compile(
     r"|^Command timed out|^error Command failed with|recipe for target|if you believe this is",
     re.I,
 )  # fmt: skip
+_ORNAMENT = "│┃|⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ✖✗✘×●•"
 _PREFIX = re.compile(
     r"^(?:E {2,}|npm (?:ERR!|error) |\[(?:ERROR|error|ERR)\] |(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d\S* "
     r"|stderr \| |> |\S{1,20}\s+\| |✗ |× |✘ |error  ?(?=\S+\s))+"
@@ -162,7 +164,7 @@ _LOCATION = re.compile(r"^(?P<path>[\w./@-]+\.\w{1,5})[:(]\d+(?:[:,]\d+)?\)?:?\s
 
 
 def _clean(line: str, cwd: str) -> str:
-    text = _PREFIX.sub("", line.strip().lstrip("│┃|").strip())
+    text = _PREFIX.sub("", line.strip().lstrip(_ORNAMENT).strip())
     if cwd:
         text = text.replace(cwd.rstrip("/") + "/", "")
     return " ".join(text.split())

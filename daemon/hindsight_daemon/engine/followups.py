@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import re
 
-from hindsight_daemon.engine.sentences import without_blocks
+from hindsight_daemon.engine.sentences import sentences, without_blocks
+from hindsight_daemon.engine.statements import statements_of
 
 _ACK = re.compile(
     r"^(?:ok(?:ay)?|k|yes|yep|yeah|yup|sure|y|no|nope|go(?: ahead| on| for it)?|continue|proceed|please"
     r"(?: do| continue| proceed)?|do it|keep going|carry on|resume|retry|try again|again|next"
     r"|sounds good|lgtm|agreed|correct|right|exactly|fine|cool|great|good|perfect|nice|thanks?"
     r"|thank you|approved?|both|all(?: of them)?|the (?:first|second|former|latter)(?: one)?"
-    r"|option [a-z0-9]|[a-d1-9]|继续|接着(?:做|来)?|好的?|好吧|可以|行|嗯+|是的?|对的?|没错|确认|同意|开始吧?"
+    r"|option [a-z0-9]|[a-d1-9]|继续|接着(?:做|来)?|好的?|好吧|可以|行|嗯+|是的?|对的?|没错|确认|同意|开始吧?|how.?s it going|status|any (?:progress|update|luck)|进展(?:如何|怎么样)?|怎么样了?"
     r"|去做吧|请继续|下一步|再试(?:一次|一下)?|重试|谢谢|多谢|辛苦了|不用了?|就这样|没问题)"
     r"(?:[\s,.!。，！、]+(?:please|then|go ahead|continue|proceed|thanks|thank you|do it|yes|吧|的|继续|谢谢))*"
-    r"[\s.!。！~]*$",
+    r"[\s.!。！~?？]*$",
     re.I,
 )
 _ACCEPT = re.compile(
@@ -53,6 +54,11 @@ _CONTINUES = re.compile(
 _ERROR_PASTE = re.compile(
     r"^(?:Traceback|error[:\[ ]|fatal:|panic:|npm ERR!|FAILED |E {3}|\w+Error: |报错)", re.I
 )
+_WRAP_UP = re.compile(
+    r"\b(?:commit|push|merge)(?: (?:it|this|that|these|up|everything|all|and)\b|ted\b|[.!]?$)|\b(?:make|open|create) (?:a |the )?(?:pr|pull request)\b"
+    r"|提交(?:一下|代码|吧)?[。！]?$|推送|提个 ?PR",
+    re.I,
+)
 _NO = re.compile(r"(?:no|nope|wrong|stop)[,.!;:]|(?:不对|错了|不是)[,.，。! ]", re.I)
 _NEW_TASK = re.compile(
     r"^(?:next(?: task)?[,:]|new task|now let.?s|let.?s (?:move|now|switch)|another (?:task|thing)"
@@ -85,6 +91,12 @@ def is_acknowledgement(text: str) -> bool:
     return len(text) < 120 and bool(_ACK.match(without_blocks(text).strip()))
 
 
+def only_states(text: str) -> bool:
+    """Tell whether the words state rules or preferences and ask for nothing else."""
+    told = [s for s in sentences(text) if not is_acknowledgement(s) and len(s) > 12]
+    return bool(told) and len(statements_of(text, is_followup=True)) >= len(told)
+
+
 def continues(prompt: str, *, goal: str, last_said: str, acted: bool) -> bool:
     """Tell whether a prompt carries on the task that began with `goal`.
 
@@ -98,6 +110,10 @@ def continues(prompt: str, *, goal: str, last_said: str, acted: bool) -> bool:
     if _ERROR_PASTE.match(text):
         return acted
     short = len(text) < 400
+    if acted and len(text) < 100 and (accepts(text) or _WRAP_UP.search(text)):
+        return True
+    if acted and short and only_states(text):
+        return True
     if short and acted and (corrects(text) or rejects(text)):
         return True
     if short and len(text) < 160 and acted and _CONTINUES.match(text):

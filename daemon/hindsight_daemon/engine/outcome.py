@@ -42,14 +42,14 @@ def judge(task: Task) -> OutcomeVerdict:
 def judge_actions(task: Task, actions: Sequence[Action]) -> OutcomeVerdict:
     """Judge with the task's actions already paired."""
     words = _last_words(task)
-    accepted = any(accepts(text) for text in words)
+    accepted = next((text for text in words if accepts(text)), "")
     rejected = bool(words) and rejects(words[-1])
     structured = _structured(task, actions)
     if structured is not None:
         return structured
-    verdict = _by_verification(task, actions)
+    verdict = _by_verification(actions)
     if verdict is not None:
-        return _weighed(verdict, accepted=accepted, rejected=rejected, words=words)
+        return _weighed(verdict, accepted=accepted, rejected=words[-1] if rejected else "")
     if rejected:
         return _verdict(
             "failure", f"the user said: {_short(words[-1])}", 0.65, reason=_short(words[-1])
@@ -58,7 +58,7 @@ def judge_actions(task: Task, actions: Sequence[Action]) -> OutcomeVerdict:
     if commit:
         return _verdict("success", commit, 0.75 if accepted else 0.7)
     if accepted:
-        return _verdict("success", f"the user accepted: {_short(words[-1])}", 0.7)
+        return _verdict("success", f"the user accepted: {_short(accepted)}", 0.7)
     fixed = [fix for fix in fixes_of(actions) if fix.resolved_by.state == "ok"]
     streak = _error_streak(actions)
     if streak:
@@ -147,7 +147,7 @@ def _structured(task: Task, actions: Sequence[Action]) -> OutcomeVerdict | None:
     return None
 
 
-def _by_verification(task: Task, actions: Sequence[Action]) -> OutcomeVerdict | None:
+def _by_verification(actions: Sequence[Action]) -> OutcomeVerdict | None:
     judged = [a for a in actions if a.verifies and a.state in ("ok", "failed")]
     if not judged:
         return None
@@ -159,6 +159,12 @@ def _by_verification(task: Task, actions: Sequence[Action]) -> OutcomeVerdict | 
             latest[f"{action.command.program} {action.command.subcommand}"] = action
     final = judged[-1]
     command = final.command.display if final.command is not None else ""
+    commit = _committed(actions)
+    if final.index < last_edit and commit:
+        return _verdict("success", commit, 0.6, command=command)
+    if final.state == "failed" and final.index < last_edit:
+        signal = f"`{command}` failed, and was not run again after the last edit"
+        return _verdict("unknown", signal, 0.4, command=command)
     if final.state == "failed":
         error = telling_line(final.output, final.call.cwd)
         passed = any(
@@ -166,10 +172,8 @@ def _by_verification(task: Task, actions: Sequence[Action]) -> OutcomeVerdict | 
         )
         return _verdict(
             "partial" if passed else "failure",
-            f"`{command}` failed after the last edit"
-            if final.index > last_edit
-            else f"`{command}` failed last",
-            0.85 if final.index > last_edit else 0.6,
+            f"`{command}` failed after the last edit",
+            0.85,
             reason=error or f"`{command}` failed",
             command=command,
         )
@@ -185,9 +189,6 @@ def _by_verification(task: Task, actions: Sequence[Action]) -> OutcomeVerdict | 
                 command=command,
             )
         return _verdict("success", f"`{command}` passed after the last edit", 0.9, command=command)
-    commit = _committed(actions)
-    if commit:
-        return _verdict("success", commit, 0.7, command=command)
     return OutcomeVerdict(
         outcome="unknown",
         reasons=(f"`{command}` passed, but files were edited after it",),
@@ -196,20 +197,18 @@ def _by_verification(task: Task, actions: Sequence[Action]) -> OutcomeVerdict | 
     )
 
 
-def _weighed(
-    verdict: OutcomeVerdict, *, accepted: bool, rejected: bool, words: Sequence[str]
-) -> OutcomeVerdict:
+def _weighed(verdict: OutcomeVerdict, *, accepted: str, rejected: str) -> OutcomeVerdict:
     outcome, confidence, reasons = verdict.outcome, verdict.confidence, verdict.reasons
     failure = verdict.failure_reason
     if rejected:
-        said = _short(words[-1])
+        said = _short(rejected)
         reasons = (*reasons, f"the user said: {said}")
         if outcome == "success":
             outcome, confidence, failure = "partial", 0.6, said
         elif outcome == "unknown":
             outcome, confidence, failure = "failure", 0.6, said
     elif accepted:
-        reasons = (*reasons, f"the user accepted: {_short(words[-1])}")
+        reasons = (*reasons, f"the user accepted: {_short(accepted)}")
         if outcome == "unknown":
             outcome, confidence = "success", 0.7
         elif outcome == "success":

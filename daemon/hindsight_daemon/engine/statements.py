@@ -105,7 +105,7 @@ _BUG_TALK = re.compile(
 )
 _RULES: tuple[_Rule, ...] = (
     _Rule(name="remember", score=0.95, form=re.compile(
-        r"^(?:\w+, )?(?:please |pls |also |and |so )*(?:remember|keep in mind|bear in mind|don.?t forget|memori[sz]e|take note)"
+        r"(?:^|[.!,;:] |^\w+ )(?:please |pls |also |and |so )*(?:remember|keep in mind|bear in mind|don.?t forget|memori[sz]e|take note)"
         r"(?: this| for (?:next time|later|the future))?\s*(?:,|:|-|—| that\b| to\b)\s*(?P<body>.+)", re.I)),
     _Rule(name="remember", score=0.95, form=re.compile(
         r"(?:^|[，,。]\s*)(?:请|你)?(?:要)?(?:记住|牢记|记下来?|记一下|别忘了)[，,：: ]*(?P<body>(?!了).{3,})")),

@@ -137,7 +137,7 @@ def _final_passages(task: Task) -> list[Passage]:
 
 def _done(task: Task, actions: Sequence[Action], *, chinese: bool) -> str:
     fix = find_fix(_final_passages(task))
-    if fix is not None and any(action.is_edit for action in actions):
+    if fix is not None and fix.score >= 4 and any(action.is_edit for action in actions):
         return clip(fix.text, 130) if chinese else f"Done: {clip(fix.text, 130)}"
     edited = list(
         dict.fromkeys(p for a in actions if a.is_edit and a.state != "failed" for p in a.files)

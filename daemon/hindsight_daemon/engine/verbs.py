@@ -7,6 +7,9 @@ looking around gives no imperative.
 from __future__ import annotations
 
 import re
+from typing import Literal
+
+VerbForm = Literal["base", "past", "gerund", "any"]
 
 _REGULAR = (
     "add allow append apply attach await bind bump cache call cast change clamp clean clear clone close commit compile"
@@ -30,7 +33,7 @@ _IRREGULAR = {
     "bring": ("brought", "bringing"), "tell": ("told", "telling"), "swap": ("swapped", "swapping"),
     "send": ("sent", "sending"), "hold": ("held", "holding"), "catch": ("caught", "catching"),
     "unset": ("unset", "unsetting"), "reset": ("reset", "resetting"), "hide": ("hid", "hiding"),
-    "rebuild": ("rebuilt", "rebuilding"), "let": ("let", "letting"), "read": ("read", "reading"),
+    "rebuild": ("rebuilt", "rebuilding"), "read": ("read", "reading"),
     "commit": ("committed", "committing"), "defer": ("deferred", "deferring"),
     "rerun": ("reran", "rerunning"), "bind": ("bound", "binding"), "quit": ("quit", "quitting"),
     "override": ("overrode", "overriding"), "get rid of": ("got rid of", "getting rid of"),
@@ -51,45 +54,41 @@ def _forms(verb: str) -> tuple[str, str]:
     return verb + "ed", verb + "ing"
 
 
-def _index() -> dict[str, str]:
-    index: dict[str, str] = {}
+def _index() -> dict[str, tuple[str, VerbForm]]:
+    index: dict[str, tuple[str, VerbForm]] = {}
     for verb in (*_REGULAR.split(), *_IRREGULAR):
         past, gerund = _forms(verb)
-        index.update({verb: verb, past: verb, gerund: verb})
+        index[gerund] = (verb, "gerund")
+        index[past] = (verb, "past")
+    for verb in (*_REGULAR.split(), *_IRREGULAR):
+        past, _ = _forms(verb)
+        index[verb] = (verb, "any" if past == verb else "base")
     return index
 
 
 _VERBS = _index()
 _CHAINED = re.compile(r"(,? and (?:then )?(?:also )?|, then |, )(\w+)(?= )")
+_LED_IN = re.compile(r"^(?:(?:have|now|also|then|simply|just|to|instead) )+", re.I)
 
 
-def imperative(words: str) -> str:
+def imperative(words: str, *forms: VerbForm) -> str:
     """Return the words as an imperative ("added X and removed Y" → "add X and remove Y").
 
-    Empty if they do not begin with a verb that names a change.
+    Empty if they do not begin with a verb that names a change, in one of `forms` if any are given.
     """
-    text = re.sub(r"^(?:have |now |also |then |simply |just |to )+", "", words.strip(), flags=re.I)
-    match = re.match(
-        r"(get rid of|got rid of|getting rid of|shut(?:ting)? down|[A-Za-z-]+)\b", text
-    )
+    text = _LED_IN.sub("", words.strip())
+    match = re.match(r"(?:get|got|getting) rid of|shut(?:ting)? down|[A-Za-z-]+", text)
     if match is None:
         return ""
-    verb = _VERBS.get(match.group(1).lower())
-    if verb is None:
+    verb, form = _VERBS.get(match.group().lower(), ("", "any"))
+    if not verb or (forms and form != "any" and form not in forms):
         return ""
     rest = text[match.end() :]
-    if not rest.strip() or rest.startswith((":", "'")):
+    if not rest.strip() or not rest.startswith(" "):
         return ""
 
     def chain(link: re.Match[str]) -> str:
-        base = _VERBS.get(link.group(2).lower(), link.group(2))
-        return link.group(1) + (
-            base if link.group(2).lower().endswith(("ed", "ing")) else link.group(2)
-        )
+        base, form = _VERBS.get(link.group(2).lower(), ("", "base"))
+        return link.group(1) + (base if form in ("past", "gerund") else link.group(2))
 
     return verb + _CHAINED.sub(chain, rest)
-
-
-def is_change_verb(word: str) -> bool:
-    """Tell whether the word is a form of a verb that names a change."""
-    return word.lower() in _VERBS

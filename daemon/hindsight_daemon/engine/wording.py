@@ -13,6 +13,13 @@ from hindsight_daemon.engine.lang import has_han
 MAX_CHARS = 300
 
 _KEEP_CASE = re.compile(r"^(?:[`\"'(\[{<]|I\b|I'|[A-Z][\w.]*[A-Z_0-9.]|[A-Z]{2,}|\w+[_/.()]\w*)")
+_VERB = re.compile(
+    r"^(?:(?!\b(?:between|of|in|on|that|which|what|where|when|with|for|from|to)\b).)*?"
+    r"\b(?:is|are|was|were|has|have|had|do(?:es)?|did|can(?:not)?|could|will|would|should|must|may|never|\w+n't"
+    r"|(?!this|its|class|process|access|address|pass|status|alias|bus|always|https|js|css|express|redis|sass|args|kwargs"
+    r"|windows|postgres|kubernetes|less|across|tests|types|files|errors|missing|mismatch)[a-z]{2,}(?:s|ed)|went|ran|kept|held|got|came|made|set|left|lost|broke)\b"
+)
+"""A finite verb before the first preposition or relative: the clause is a sentence."""
 _COMMON_OPENING = re.compile(
     r"^(?:The|A|An|It|Its|This|That|These|Those|There|When|While|If|Each|Every|All|Both|No|Our|Their|We|They|Two|One|Some|Any|By|In|On|At"
     r"|After|Before|Because|Since|Only|Running|Using|Calling)\b"
@@ -27,7 +34,7 @@ def sentence_case(text: str) -> str:
     first = clean.split(" ", 1)[0]
     if first.islower() and first.isalpha() and first.isascii():
         clean = clean[0].upper() + clean[1:]
-    if clean[-1] in ".!。！…":
+    if clean[-1] in ".!?。！？…":
         return clean.rstrip("!！") + (
             ("。" if has_han(clean[-8:]) else ".") if clean[-1] in "!！" else ""
         )
@@ -50,83 +57,88 @@ def code(text: str) -> str:
 
 
 def clip(text: str, limit: int) -> str:
-    """Return the text cut at a clause or word end within `limit` characters."""
+    """Return the text cut at a clause end within `limit` characters, else at a word with `…`."""
     clean = " ".join(text.split())
     if len(clean) <= limit:
         return clean
-    head = clean[:limit]
-    for marks in ("。；;", "，, "):
+    head = clean[: max(limit - 1, 1)]
+    for marks in (("。", "；", ";", ". "), ("，", ", ", " (", " — ", " – ")):
         cut = max(head.rfind(mark) for mark in marks)
-        if cut > limit * 0.55:
+        if cut > limit * 0.5:
             return _balanced(head[:cut].rstrip(" ,;，；"))
-    return _balanced(head.rstrip())
+    if " " in head[limit // 2 :]:
+        head = head[: head.rfind(" ")]
+    return _balanced(head.rstrip(" ,;:")) + "…"
 
 
-def join_within(parts: list[str], limit: int = MAX_CHARS) -> str:
-    """Join the parts, leaving out the last ones that would pass the limit."""
-    text = parts[0]
-    for part in parts[1:]:
-        if len(text) + len(part) > limit:
-            break
-        text += part
-    return text
+_ROOM = ((110, 210, 170), (75, 210, 170), (0, 210, 150), (0, 150, 130), (0, 110, 110), (0, 80, 80))
+"""Room for error, cause and fix in characters, tried in order until the sentence fits."""
 
 
 def solution_text(
     *, command: str, error: str, hangs: bool, fix: str, cause: str, chinese: bool
 ) -> str:
     """Word a failure→fix pair: when it happens, what to do, why."""
-    shown = code(clip(command, 90))
-    room = MAX_CHARS - len(shown) - 40
-    cause = clip(cause, 140) if cause else ""
-    fix = clip(fix, max(60, min(150, room - len(cause))))
-    error_room = room - len(fix) - len(cause)
-    error = (
-        error
-        if len(error) <= max(0, min(130, error_room))
-        else clip(error, max(0, min(110, error_room)))
-    )
-    if len(error) < 8:
+    text = ""
+    for error_room, cause_room, fix_room in _ROOM:
+        text = _solution(
+            command=code(clip(command, 90)),
+            error=clip(error, error_room) if error_room else "",
+            hangs=hangs,
+            fix=clip(fix, fix_room),
+            cause=clip(cause, cause_room) if cause else "",
+            chinese=chinese,
+        )
+        if len(text) <= MAX_CHARS:
+            break
+    return text
+
+
+def _solution(*, command: str, error: str, hangs: bool, fix: str, cause: str, chinese: bool) -> str:
+    if hangs and re.search(r"time?d? ?out|超时", error, re.I):
         error = ""
     if chinese:
-        when = f"{shown} {'卡住（超时）' if hangs else '失败'}"
-        told = f"，报「{error}」" if error and not hangs else (f"（{error}）" if error else "")
+        told = f"，报错「{error}」" if error else ""
         why = f"，因为{cause}" if cause else ""
-        return sentence_case(f"当 {when}{told}时，{fix}{why}")
+        return sentence_case(
+            f"当 {command} {'卡住（超时）' if hangs else '失败'}{told}时，{fix}{why}"
+        )
+    told = f" with {code(error)}" if error else ""
     verb = "hangs" if hangs else "fails"
-    told = f" with {code(error)}" if error and not hangs else (f" ({code(error)})" if error else "")
-    return sentence_case(f"When {shown} {verb}{told}, {fix}{because(cause)}")
+    return sentence_case(f"When {command} {verb}{told}, {fix}{because(cause)}")
 
 
 def because(cause: str) -> str:
-    """Word a cause as the end of an English sentence."""
+    """Word a cause as the end of an English sentence ("because of" before a bare noun phrase)."""
     if not cause:
         return ""
-    if cause.startswith("of "):
-        return f", because {cause}"
-    return f", because {lower_first(cause)}"
+    if cause.startswith("of ") or _VERB.search(cause):
+        return f", because {lower_first(cause)}"
+    return f", because of {lower_first(cause)}"
 
 
 def question_why(subject: str, *, hangs: bool, chinese: bool) -> str:
     """Word the question under which a failure will be looked for."""
     if chinese:
-        return f"为什么{subject}{'卡住、超时' if hangs else '失败、报错'}？"
-    return f"Why does the {subject} {'hang or time out' if hangs else 'fail'}?"
+        space = " " if subject[:1].isascii() else ""
+        return f"为什么{space}{subject}{space}{'卡住、超时' if hangs else '失败、报错'}？"
+    verb = "do" if subject.endswith("tests") else "does"
+    return f"Why {verb} the {subject} {'hang or time out' if hangs else 'fail'}?"
 
 
-def subject_of(command: str, targets: tuple[str, ...]) -> str:
+def subject_of(command: str, targets: tuple[str, ...], role: str, *, chinese: bool = False) -> str:
     """Return what people would call the thing a command runs ("migrations test")."""
     for target in targets:
-        name = re.split(r"::", target)[0].rstrip("/").rsplit("/", 1)[-1]
-        if not re.search(r"\.\w{1,5}$", name):
-            continue
-        stem = re.sub(r"\.(?:test|spec)?\.?\w+$", "", name)
-        words = [w for w in re.split(r"[_\-.\s]+|(?<=[a-z])(?=[A-Z])", stem) if w]
-        is_test = bool({w.lower() for w in words} & {"test", "tests", "spec"}) or ".test." in name
+        name = target.split("::")[0].removesuffix("...").rstrip("/").rsplit("/", 1)[-1]
+        stem = re.sub(r"(?:\.(?:test|spec))?\.\w{1,5}$", "", name)
+        words = [w for w in re.split(r"[_\-.\s]+|(?<=[a-z])(?=[A-Z])", stem) if w.isalpha()]
         named = " ".join(w.lower() for w in words if w.lower() not in ("test", "tests", "spec"))
-        if named:
-            return f"{named} test" if is_test else named
-    return command
+        if named and (role == "test" or "." in name):
+            is_test = role == "test" or len(named) < len(" ".join(words))
+            return named + (" 测试" if chinese else " test") * is_test
+    if role == "build":
+        return "构建" if chinese else "build"
+    return clip(command, 60)
 
 
 def _mostly_han(text: str) -> bool:
