@@ -34,7 +34,7 @@ _FIRST_TIME = re.compile(r'"(?:timestamp|ts|created_at|time)"\s*:\s*("[^"]{8,40}
 
 
 class FoundTranscript(Record, frozen=True, kw_only=True):
-    """A transcript in a folder; `started_at` is Unix seconds, from its first record if it can be."""
+    """A transcript in a folder; `started_at` is Unix seconds, of its first record where known."""
 
     path: Path
     source: str

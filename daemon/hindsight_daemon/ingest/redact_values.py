@@ -9,24 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_STRONG = (b"passw", b"passphrase", b"pwd", b"_pass", "密码".encode(), "口令".encode())
-_WEAK = (
-    b"secret",
-    b"token",
-    b"apikey",
-    b"api_key",
-    b"api-key",
-    b"accesskey",
-    b"access_key",
-    b"access-key",
-    b"private_key",
-    b"auth_key",
-    b"signing_key",
-    b"encryption_key",
-    b"credential",
-    "密钥".encode(),
-    "令牌".encode(),
+_STRONG = (b"passw", b"passphrase", b"pwd", b"_pass")
+_WEAK = (b"secret", b"token", b"credential")
+_KEYS = tuple(
+    part + joint + b"key"
+    for part in (b"api", b"access", b"private", b"auth", b"signing", b"encryption")
+    for joint in (b"", b"_", b"-")
 )
+_STRONG_CHINESE = ("密码".encode(), "口令".encode())
+_WEAK_CHINESE = ("密钥".encode(), "令牌".encode())
 _NAME = (
     rb"(?:password|passwd|passwort|passw|passphrase|pwd|_pass"
     rb"|secret(?:[_-]?(?:access[_-]?)?key)?(?:[_-]base)?"
@@ -62,17 +53,24 @@ _STEMS = (b"pass", b"pwd", b"secret", b"token", b"cred", b"key", b"hash")
 _ENV_LINE_START = re.compile(rb"(?:\A|[\n;&\s]|\\n|export )[A-Z0-9_]*\Z")
 
 
-def assigned_secrets(data: bytes) -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, kind) of the values in `data` that their names mark as secrets."""
-    lowered = data.lower()
-    for name in _STRONG:
+def assigned_secrets(data: bytes, lowered: bytes) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, kind) of the values in `data` that their names mark as secrets.
+
+    `lowered` is `data` in small ASCII letters.
+    """
+    strong, weak = list(_STRONG), list(_WEAK)
+    if not data.isascii():
+        strong += _STRONG_CHINESE
+        weak += _WEAK_CHINESE
+    if b"key" in lowered:
+        weak += _KEYS
+        yield from _values(data, data, b"_KEY", is_strong=False)
+    for name in strong:
         if name in lowered:
             yield from _values(data, lowered, name, is_strong=True)
-    for name in _WEAK:
+    for name in weak:
         if name in lowered:
             yield from _values(data, lowered, name, is_strong=False)
-    if b"_KEY" in data:
-        yield from _values(data, data, b"_KEY", is_strong=False)
 
 
 def _values(
@@ -99,9 +97,9 @@ def _is_secret(
         return False
     if group == "quoted":
         return _quoted_secret(value, is_strong=is_strong)
-    if b"(" in value or b"[" in value or b"{" in value:
+    if not value.isascii() or b"(" in value or b"[" in value or b"{" in value:
         return False
-    is_reference = _REFERENCE.match(value) is not None
+    is_reference = _REFERENCE.match(value.rstrip(b":.!?")) is not None
     is_env_line = match["tight"] == b"=" and _is_env_name(data, position)
     if is_env_line and is_strong:
         return True
