@@ -411,8 +411,6 @@ class LanceStore:
 
     # Bookkeeping
 
-    # Bookkeeping
-
     async def tombstones(self) -> Sequence[Tombstone]:
         """Return all tombstones."""
         return tuple(self._reads.tombstones())
