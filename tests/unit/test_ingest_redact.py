@@ -57,7 +57,7 @@ SECRETS = {
     "stripe": "sk_live_0123456789abcdefABCDEFGH",
     "npm": "npm_0123456789abcdefghijABCDEFGHIJ012345",
     "sendgrid": "SG.abcdefghijklmnopqrstuv.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ",
-    "private-key": "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKCAQEA7\n-----END RSA PRIVATE KEY-----",
+    "private-key": "-----BEGIN EC PRIVATE KEY-----\nMIIEow\nIBAAK\n-----END EC PRIVATE KEY-----",
 }
 
 ASSIGNED = [
@@ -121,7 +121,7 @@ def test_what_surrounds_a_secret_stays() -> None:
 def test_a_private_key_in_json_text_or_cut_off_is_replaced_whole() -> None:
     body = "MIIEowIBAAKCAQEA7bq"
     for text in (
-        f'{{"key": "-----BEGIN PRIVATE KEY-----\\n{body}\\n{body}\\n-----END PRIVATE KEY-----\\n"}}',
+        f'{{"key": "-----BEGIN PRIVATE KEY-----\\n{body}\\n-----END PRIVATE KEY-----\\n"}}',
         f"-----BEGIN OPENSSH PRIVATE KEY-----\n{body}\n{body}",
         f"{body}\n{body}\n-----END EC PRIVATE KEY-----",
     ):
