@@ -162,3 +162,9 @@ def test_one_common_word_of_many_is_no_reason_where_meaning_was_asked_too() -> N
     assert coverage(query, candidate) == pytest.approx(1 / 6)
     assert cut([candidate], query, floor=Floor(), had_vectors=True) == []
     assert cut([candidate], query, floor=None, had_vectors=False) == [candidate]
+
+
+def test_the_newest_is_no_answer_to_a_question_that_nothing_matches() -> None:
+    newest = fuse({KEYWORD: [], RECENT: [hit("a", 2.0)]})
+    assert cut(newest, ("pool",), floor=None, had_vectors=False) == []
+    assert cut(newest, (), floor=None, had_vectors=False) == newest

@@ -109,3 +109,10 @@ def test_what_is_no_date_is_left_alone(text: str) -> None:
 
 def test_without_a_clock_no_time_is_read() -> None:
     assert prepare("last week").time is None
+
+
+def test_a_relative_time_is_no_word_to_search_for() -> None:
+    assert prepare("what did we deploy last week", now=NOW).terms == ("deploy",)
+    assert prepare("上个月部署", now=NOW).terms == prepare("部署").terms
+    assert "2026-02-28" in prepare("the outage on 2026-02-28", now=NOW).terms
+    assert "march" in prepare("the outage in March", now=NOW).terms

@@ -69,19 +69,23 @@ class Query(Record, frozen=True, kw_only=True):
 def prepare(query: str, *, now: datetime | None = None) -> Query:
     """Return the query cleaned, cut down if long, and split into terms.
 
-    With `now` (aware, in the zone of whoever asks) time expressions are dated. An empty query, or
+    With `now` (aware, in the zone of whoever asks) time expressions are dated, and relative ones
+    leave the terms. An empty query, or
     one of noise only, gives no terms and an empty text: then only recency can answer.
     """
     text = clean(query)
     short = compress(text)
-    terms = telling_terms(terms_of(short))
+    time = find_time(short, now) if now is not None else None
+    # "Last week" was hardly ever written down in the week it speaks of.
+    searched = short.replace(time.phrase, " ") if time and time.is_relative else short
+    terms = telling_terms(terms_of(searched))
     return Query(
         raw=query,
         text=short,
         terms=terms,
         is_cjk=has_cjk(short),
         is_compressed=short != text or len(terms) == MAX_QUERY_TERMS,
-        time=find_time(short, now) if now is not None else None,
+        time=time,
     )
 
 

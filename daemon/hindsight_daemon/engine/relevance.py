@@ -53,7 +53,8 @@ def is_relevant(
     covered = coverage(query_terms, candidate)
     if vector is None:
         if KEYWORD not in candidate.arms:
-            return not had_vectors  # recency alone: only when nothing better could be asked
+            # Recency alone is a reason only where there was nothing else to ask by.
+            return not had_vectors and not query_terms
         return not had_vectors or covered > _FEW_WORDS
     if floor is None or vector.score >= floor.clear:
         return True

@@ -22,6 +22,11 @@ class TimePreference(Record, frozen=True, kw_only=True):
     since: datetime
     until: datetime
 
+    @property
+    def is_relative(self) -> bool:
+        """Whether the phrase has a meaning only from today, unlike a date or a month."""
+        return _ABSOLUTE.search(self.phrase) is None
+
 
 def find_time(text: str, now: datetime) -> TimePreference | None:
     """Return the first time expression in `text`, dated from `now`, or None."""
@@ -52,6 +57,9 @@ _MONTH_TEXT = (
     "january february march april may june july august september october november december"
 )
 _MONTHS = tuple(_MONTH_TEXT.split())
+_ABSOLUTE = re.compile(
+    r"[\d一二三四五六七八九十](?:月|-\d)|\d{4}|" + "|".join(_MONTHS), re.IGNORECASE
+)
 _WEEKDAY_TEXT = "monday tuesday wednesday thursday friday saturday sunday"
 _WEEKDAYS = tuple(_WEEKDAY_TEXT.split())
 _ZH_WEEKDAYS = {c: n for n, c in enumerate("一二三四五六")} | {"日": 6, "天": 6}
