@@ -55,7 +55,7 @@ def test_a_query_of_one_endless_line_is_bounded() -> None:
 
 
 def test_many_terms_are_cut_to_the_telling_ones() -> None:
-    words = " ".join(f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(100))
+    words = " ".join(f"w{chr(97 + i // 26)}{chr(97 + i % 26)}" for i in range(150))
     found = prepare(f"{words} pool_size ECONNREFUSED")
     assert len(found.terms) == MAX_QUERY_TERMS
     assert {"pool_size", "econnrefus"} <= set(found.terms)

@@ -95,6 +95,10 @@ def test_words_that_tell_nothing_make_no_term() -> None:
     assert terms_of("我的是在了") == []
 
 
+def test_no_pair_of_characters_reaches_across_a_particle() -> None:
+    assert terms_of("数据的库") == ["数据", "数", "据", "库"]
+
+
 def test_a_negation_is_kept_because_it_turns_the_meaning() -> None:
     assert "not" in terms_of("don't deploy")
     assert "not" in terms_of("do not deploy")

@@ -15,7 +15,7 @@ from hindsight_daemon.engine.terms import has_cjk, is_cjk_term, terms_of
 from hindsight_daemon.engine.timephrases import TimePreference, find_time
 from hindsight_daemon.model import Record
 
-MAX_QUERY_TERMS = 48
+MAX_QUERY_TERMS = 96
 """Terms that reach the keyword arm; each costs it a posting list."""
 
 MAX_QUERY_CHARS = 800

@@ -60,10 +60,11 @@ _STOP_TEXT = """
 STOP_WORDS = frozenset(_STOP_TEXT.split())
 """English words that tell nothing; small, because a missing word can never be asked for."""
 
-CJK_STOP_CHARACTERS = frozenset(
-    "的了是在我你他她它们这那吗呢吧啊哦嗯呀么就都也很和与或之其而且被把给让"
-)
+CJK_STOP_CHARACTERS = frozenset("是在我你他她它们这那就都也很和与或之其而且被把给让")
 """Chinese characters that tell nothing alone, nor in a pair of them."""
+
+# Particles end a word rather than belong to one: no pair reaches across them.
+_PARTICLES = re.compile(r"[的了吗呢吧啊哦嗯呀么]+")
 
 _ENGLISH: Any = snowballstemmer.stemmer("english")
 
@@ -100,10 +101,12 @@ def is_cjk_term(term: str) -> bool:
 
 
 def _add_cjk(run: str, found: list[str]) -> None:
-    stops = CJK_STOP_CHARACTERS
-    is_stop = [character in stops for character in run]
-    found.extend(run[i : i + 2] for i in range(len(run) - 1) if not (is_stop[i] and is_stop[i + 1]))
-    found.extend(character for character, stop in zip(run, is_stop, strict=True) if not stop)
+    for piece in _PARTICLES.split(run):
+        is_stop = [character in CJK_STOP_CHARACTERS for character in piece]
+        found.extend(
+            piece[i : i + 2] for i in range(len(piece) - 1) if not (is_stop[i] and is_stop[i + 1])
+        )
+        found.extend(character for character, stop in zip(piece, is_stop, strict=True) if not stop)
 
 
 @lru_cache(maxsize=65536)
