@@ -21,6 +21,7 @@ class Passage(Record, frozen=True, kw_only=True):
     text: str
     event_id: str
     weight: float = 0.0
+    is_first_reaction: bool = False
 
 
 class Clause(Record, frozen=True, kw_only=True):
@@ -37,7 +38,7 @@ def find_cause(passages: Sequence[Passage], hints: Sequence[str] = ()) -> Clause
     best: Clause | None = None
     for passage in passages:
         for sentence in sentences(passage.text):
-            clause = cause_clause(sentence)
+            clause = cause_clause(sentence) or _diagnosis(sentence, passage)
             if clause is None:
                 continue
             text, weight = clause
@@ -84,6 +85,16 @@ def cause_clause(sentence: str) -> tuple[str, float] | None:
     return None
 
 
+def _diagnosis(sentence: str, passage: Passage) -> tuple[str, float] | None:
+    """Return a plain statement of a state, where it was said right after the failure."""
+    if not passage.is_first_reaction or len(sentence) > 180 or not _STATE.search(sentence):
+        return None
+    if _PLANNING.match(sentence) or _NARRATED.match(sentence) or sentence[-1] in ":：?？":
+        return None
+    clause = _trimmed(_before_fix(sentence))
+    return (clause, 2.0) if _has_content(clause) and not _CIRCULAR.search(clause) else None
+
+
 def fix_clause(sentence: str, *, named: bool = True) -> tuple[str, float] | None:
     """Return what a sentence says was (to be) done, as an imperative, with its plainness.
 
@@ -109,34 +120,47 @@ def fix_clause(sentence: str, *, named: bool = True) -> tuple[str, float] | None
 
 _CAUSES: tuple[tuple[float, re.Pattern[str]], ...] = (
     (5, re.compile(
-        r"\b(?:root|real|actual|underlying|true) (?:cause|reason|problem|issue|culprit)\b[^.:]{0,70}?"
+        r"\b(?:root|real|actual|underlying|true) (?:cause|reason|problem|issue"
+        r"|culprit)\b[^.:]{0,70}?"
         r"(?:\bis\b|\bwas\b|:|—|–)\s*(?:that\s+|because\s+)?(?P<cause>.+)", re.I)),
     (4.5, re.compile(
-        r"\b(?:hangs?|hung|fails?|failed|failing|breaks?|broke|crash(?:es|ed)?|times? out|timed out|blocks?"
-        r"|blocked|errors?|rejected|refuses?|stalls?|deadlocks?|loops?)\b.{0,60}?\bbecause\s+(?P<cause>(?!of course).+)", re.I)),
+        r"\b(?:hangs?|hung|fails?|failed|failing|breaks?|broke|crash(?:es|ed)?|times? out|timed out"
+        r"|blocks?"
+        r"|blocked|errors?|rejected|refuses?|stalls?|deadlocks?"
+        r"|loops?)\b.{0,60}?\bbecause\s+(?P<cause>(?!of course).+)", re.I)),
     (4, re.compile(
         r"\bthe (?:problem|issue|bug|culprit|cause|reason|error|failure|hang|mismatch|trouble)"
-        r"\b[^.:]{0,60}?(?:\bis\b|\bwas\b|:|—|–| comes from | came from )\s*(?:that\s+|because\s+)?(?P<cause>.+)", re.I)),
+        r"\b[^.:]{0,60}?(?:\bis\b|\bwas\b|:|—|–| comes from | came from )\s*(?:that\s+"
+        r"|because\s+)?(?P<cause>.+)", re.I)),
     (4, re.compile(
-        r"\b(?:found (?:it|the (?:problem|issue|bug|cause|culprit))|there'?s the (?:problem|issue|bug)"
+        r"\b(?:found (?:it|the (?:problem|issue|bug|cause|culprit))|there'?s the (?:problem|issue"
+        r"|bug)"
         r"|I (?:can )?see the (?:problem|issue|bug))\s*[:—–.,-]+\s*(?P<cause>.+)", re.I)),
     (4, re.compile(r"\b(?:is|was|were|are|been|being)?\s*caused by\s+(?P<cause>.+)", re.I)),
     (3.5, re.compile(r"\bturn(?:s|ed) out(?: that)?,?\s+(?:that\s+)?(?P<cause>.+)", re.I)),
     (3, re.compile(r"\bbecause\s+(?P<cause>.+)", re.I)),
     (3, re.compile(r"\bdue to\s+(?P<cause>.+)", re.I)),
-    (5, re.compile(r"(?:根本|真正的?)?(?:原因|根因|症结|问题)(?:就)?(?:是|在于|出在|：|:)\s*(?:因为)?(?P<cause>.+)")),
-    (4.5, re.compile(r"(?:失败|报错|卡住|卡死|超时|挂起|崩溃|出错|阻塞|不通过).{0,16}?(?:是因为|，因为|因为|是由于)(?P<cause>.+)")),
+    (5, re.compile(
+        r"(?:根本|真正的?)?(?:原因|根因|症结|问题)(?:就)?(?:是|在于|出在|："
+        r"|:)\s*(?:因为)?(?P<cause>.+)")),
+    (4.5, re.compile(
+        r"(?:失败|报错|卡住|卡死|超时|挂起|崩溃|出错|阻塞|不通过).{0,16}?(?:是因为|，因为|因为"
+        r"|是由于)(?P<cause>.+)")),
     (4, re.compile(r"(?:是)?由于\s*(?P<cause>.+)")),
-    (4, re.compile(r"(?P<cause>.{4,120}?，?(?:所以|导致|结果|因此|于是|从而|就会|引起|造成).{2,})")),
+    (4, re.compile(
+        r"(?P<cause>.{4,120}?，?(?:所以|导致|结果|因此|于是|从而|就会|引起|造成).{2,})")),
     (3.5, re.compile(r"原来是?\s*(?P<cause>.+)")),
     (3, re.compile(r"因为\s*(?P<cause>.+)")),
     (2.5, re.compile(
-        r"(?P<cause>^.{15,160}?,? (?:so|which means|which (?:makes|made|causes|caused|leaves|left|blocks|blocked))"
+        r"(?P<cause>^.{15,160}?,? (?:so|which means|which (?:makes|made|causes|caused|leaves|left"
+        r"|blocks|blocked))"
         r"(?: that)? .{8,})", re.I)),
 )  # fmt: skip
 _ACTION_ZH = (
-    r"(?:把|将|改(?:成|为|用|回)|换成|加上|加了|添加|增加|补上|删除|删掉|去掉|移除|设置|设为|升级|降级|固定|锁定|关闭"
-    r"|启动|开启|安装|重启|重建|提交|回滚|调整|修改|使用|在.{2,40}?(?:中|里|前|后|时)(?:先|再)?(?:加|添加|关闭|设置|调用|执行|改))"
+    r"(?:把|将|改(?:成|为|用|回)|换成|加上|加了|添加|增加|补上|删除|删掉|去掉|移除|设置|设为|升级"
+    r"|降级|固定|锁定|关闭"
+    r"|启动|开启|安装|重启|重建|提交|回滚|调整|修改|使用|在.{2,40}?(?:中|里|前|后|时)(?:先"
+    r"|再)?(?:加|添加|关闭|设置|调用|执行|改))"
 )
 _FIXES: tuple[tuple[float, tuple[VerbForm, ...], re.Pattern[str]], ...] = (
     (5, ("base", "gerund"), re.compile(
@@ -152,7 +176,8 @@ _FIXES: tuple[tuple[float, tuple[VerbForm, ...], re.Pattern[str]], ...] = (
         r"^(?:Fixed|Done|Resolved)[:.,—– -]+\s*(?:I |we )?(?:'ve |have )?(?P<fix>\w+ .+)", re.I)),
     (3, ("past",), re.compile(r"^(?P<fix>[A-Z]\w+ .+)")),
     (2.6, ("base",), re.compile(
-        r"^(?:So |Please |Now |Then |Instead,? )?(?P<fix>[A-Za-z]\w+ (?:the|a|an|all|any|each|every|your|this|both|[`\"'$]|\w*[._/(=-]|[A-Z_]{2,}).+)")),
+        r"^(?:So |Please |Now |Then |Instead,? )?(?P<fix>[A-Za-z]\w+ (?:the|a|an|all|any|each|every"
+        r"|your|this|both|[`\"'$]|\w*[._/(=-]|[A-Z_]{2,}).+)")),
     (2, ("base",), re.compile(
         r"\b(?:I'?ll|I will|I need to|we need to|needs? to|we should|I should|you (?:need|have) to"
         r"|must|let me|we have to)\s+(?P<fix>\w+ .+)", re.I)),
@@ -169,39 +194,68 @@ _SPECIFIC = re.compile(
 )
 _STARTS_HAN = re.compile(r"^\W*[\u4e00-\u9fff]")
 _HEDGED = re.compile(
-    r"\b(?:might|maybe|perhaps|probably|possibly|could be|may be|not sure|seems?|I (?:think|suspect|guess)"
-    r"|likely|let's see|let me (?:check|see|look)|if (?:the|it|this|that|we|you|I)\b)|可能|也许|大概|似乎|猜测|怀疑|看看|先检查|如果",
+    r"\b(?:might|maybe|perhaps|probably|possibly|could be|may be|not sure|seems?|I (?:think|suspect"
+    r"|guess)"
+    r"|likely|let's see|let me (?:check|see|look)|if (?:the|it|this|that|we|you|I)\b)|可能|也许"
+    r"|大概|似乎"
+    r"|猜测|怀疑|看看|先检查|如果",
     re.I,
 )
 _PLANNING = re.compile(
-    r"^(?:let me|let's|I'?ll|I will|I'm going to|next,|first,|now (?:let|I'll)|我来|让我|先看|接下来|我先|下面)",
+    r"^(?:let me|let's|I'?ll|I will|I'm going to|next,|first,|now (?:let|I'll)|我来|让我|先看"
+    r"|接下来|我先|下面)",
     re.I,
 )
 _VAGUE = re.compile(
-    r"^(?:it|this|that|they|there|these|those|of (?:this|that|it)|we|you|I|the (?:above|same|following))(?: (?:is|was|are|were))?"
-    r"(?: \w+){0,2}$|^(?:now |here|clear|obvious|simple|fixed|resolved|that we|(?:in|with|at|on|how|about|related|likely) )|^(?:这样|如此|这个|它)[了的]?$",
+    r"^(?:it|this|that|they|there|these|those|of (?:this|that|it)|we|you|I|the (?:above|same"
+    r"|following))(?: (?:is|was|are|were))?"
+    r"(?: \w+){0,2}$|^(?:now |here|clear|obvious|simple|fixed|resolved|that we|(?:in|with|at|on|how"
+    r"|about|related|likely) )|^(?:这样|如此|这个|它)[了的]?$",
+    re.I,
+)
+_SOLVED_TAIL = re.compile(
+    r"(?:之?后(?:问题|测试|构建|打包|服务|接口|页面)?|[，,][^，,]{0,12}?)(?:就|已|都|也)?"
+    r"(?:恢复正常|解决|消失|正常|好|通过|成功)了?[。！]?$"
+)
+_STATE = re.compile(
+    r"\b(?:is|are|was|were|has|have|had) (?:not|no|never|still|already|only|taken|held|missing"
+    r"|pinned|set|unset|moved|renamed|removed|deprecated|locked|stale|outdated|out of|too|older"
+    r"|newer)\b"
+    r"|\b(?:isn't|aren't|wasn't|weren't|hasn't|doesn't|does not|don't|cannot|can't|lacks?|needs?"
+    r"|requires?|expects?|still|no longer|instead of|pins?)\b"
+    r"|没有|不是|不存在|未|缺|需要|要求|不支持|只有|写死|被占用|过期|冲突",
+    re.I,
+)
+_NARRATED = re.compile(
+    r"^(?:I|we|good|great|ok|perfect|this|that|these|now|so|it|same|both|all|still|again|another"
+    r"|still|looks|seems|the (?:test|tests|build|command|error|output|same)s? (?:is|are|still"
+    r"|now))\b|^(?:我|好|这|那|还是|仍然|看来)",
     re.I,
 )
 _CIRCULAR = re.compile(
-    r"\b(?:checks?|tests?|build|commands?|ci|lint\w*|compilation)s? (?:is |are |has |have |was |were )?(?:still )?fail\w*"
+    r"\b(?:checks?|tests?|build|commands?|ci|lint\w*|compilation)s? (?:is |are |has |have |was "
+    r"|were )?(?:still )?fail\w*"
     r"|there (?:are|were) (?:\w+ )?errors\b|(?:测试|构建|编译|命令)(?:没有通过|失败了?)$",
     re.I,
 )
 """A "cause" that only says again that something failed."""
 _VAGUE_FIX = re.compile(
-    r"^(?:fix|solve|resolve|address|check|see|look|verify|(?:re-?)?run (?!.*`)|test|try|find|read|understand|investigate"
-    r"|debug|search|explore|examine|inspect|review|analyze|confirm|continue|think|know|get|make sure|go|do|have|be|use it)\b"
+    r"^(?:fix|solve|resolve|address|check|see|look|verify|(?:re-?)?run (?!.*`)|test|try|find|read"
+    r"|understand|investigate"
+    r"|debug|search|explore|examine|inspect|review|analyze|confirm|continue|think|know|get"
+    r"|make sure|go|do|have|be|use it)\b"
     r"|^(?:修复|检查|看|查|运行|测试|确认|调查|分析|继续)",
     re.I,
 )
 _CONTENT = re.compile(r"[A-Za-z_]\w{2,}|[\u4e00-\u9fff]{2}|\d+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d{2,}(?:\.\d+)*")
-_COMMON = frozenset(
-    "error errors failed failure exception with that this from have type types some cannot could does"
-    " file files line test tests expected received value argument arguments command found such when"
-    " python node module object None null true false into after before more than only code exit src"
-    " index main lib app info warning undefined property".split()
+_COMMON_WORDS = (
+    "error errors failed failure exception with that this from have type types some cannot could"
+    " does file files line test tests expected received value argument arguments command found"
+    " such when python node module object null true false into after before more than only code"
+    " exit src index main lib app info warning undefined property none"
 )
+_COMMON = frozenset(_COMMON_WORDS.split())
 _STOP = frozenset(
     [
         "the",
@@ -268,8 +322,10 @@ def hints_of(*texts: str) -> list[str]:
 def _before_fix(clause: str) -> str:
     """Cut what the sentence says about the remedy off the cause."""
     cut = re.split(
-        r"[,;.]? (?:so|and|thus|therefore|hence) (?:I|we)\b|; (?:I|we) |, (?:I|we)(?:'ll|'ve| will| now) "
-        r"|[,;] (?:the )?fix(?:ed)? (?:is|was|by)\b| (?:—|–) (?:I|we|fix)|[，,；]?\s*(?:所以|因此|于是)我"
+        r"[,;.]? (?:so|and|thus|therefore|hence) (?:I|we)\b|; (?:I|we) |, (?:I|we)(?:'ll|'ve| will"
+        r"| now) "
+        r"|[,;] (?:the )?fix(?:ed)? (?:is|was|by)\b| (?:—|–) (?:I|we|fix)|[，,；]?\s*(?:所以|因此"
+        r"|于是)我"
         r"|[，,；]\s*(?:修复|解决)(?:方法|方案|办法)",
         clause,
         maxsplit=1,
@@ -279,7 +335,9 @@ def _before_fix(clause: str) -> str:
 
 def _before_cause(clause: str) -> str:
     return re.split(
-        r",? (?:because|since|due to|as (?:the|it)\b|so that's|which (?:is|was) why)\b|[，,]\s*(?:因为|由于)",
+        r",? (?:because|since|due to|as (?:the|it)\b|so that's|which (?:is|was) why)\b"
+        r"|[，,]\s*(?:因为"
+        r"|由于)",
         clause,
         maxsplit=1,
     )[0]
@@ -298,7 +356,6 @@ def _has_content(clause: str) -> bool:
 
 
 def _chinese_action(words: str) -> str:
-    text = re.sub(
-        r"^(?:我们?|已经?|现在|然后|先|再|就|来|会|要|需要|应该|可以)+", "", words.strip()
-    )
+    text = _SOLVED_TAIL.sub("", words.strip())
+    text = re.sub(r"^(?:我们?|已经?|现在|然后|先|再|就|来|会|要|需要|应该|可以)+", "", text)
     return re.sub(r"了(?=$|[，,。])", "", text, count=1)

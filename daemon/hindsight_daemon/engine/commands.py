@@ -122,7 +122,7 @@ _READERS = {
     "tree", "test", "[", "[[", "diff", "cmp", "sort", "uniq", "cut", "tr", "jq", "yq", "date",
     "env", "printenv", "ps", "top", "lsof", "whoami", "id", "uname", "sleep", "true", "false",
     "export", "set", "source", ".", "history", "man", "basename", "dirname", "realpath", "nl",
-    "readlink", "md5sum", "sha256sum", "column", "pushd", "popd", "kill", "pkill", "wait", "hexdump",
+    "readlink", "md5sum", "sha256sum", "column", "pushd", "popd", "wait", "hexdump",
     "xxd", "strings", "watch", "read", "for", "while", "if", "do", "done", "then", "fi", "else",
     "function", "{", "}", "(", ")", "mkdir", "touch", "unset", "alias", "trap", "exit", "return",
 }  # fmt: skip
@@ -162,7 +162,7 @@ _SUB_ROLES: tuple[tuple[str, str, CommandRole], ...] = (
     (r"npm|pnpm|yarn|bun|deno|nx|turbo|lerna|just|task|rake|mix|make|gmake|ng|composer",
      r"(?:\w+[:_-])*(?:tests?|spec|e2e|unit|integration|t)(?:[:_-].*)?", "test"),
     (r"npm|pnpm|yarn|bun|deno|nx|turbo|lerna|just|task|rake|make|gmake|composer|mix",
-     r"(?:\w+[:_-])*(?:lint|type-?check|types|check|format-check|clippy|mypy|tsc)(?:[:_-].*)?",
+     r"(?:\w+[:_-])*(?:\w*lint|type-?check|types|check|format-check|clippy|mypy|tsc)(?:[:_-].*)?",
      "check"),
     (r"npm|pnpm|yarn|bun|deno|nx|turbo|lerna|just|task|vite|next|ng|swift|zig|docker|podman|dotnet"
      r"|gradle|terraform|cmake|flutter|mix|bazel|sbt|docker-compose|hatch|poetry|uv",

@@ -15,7 +15,7 @@ MAX_LINE_CHARS = 70
 
 
 def described_change(edits: Sequence[Action], commands: Sequence[Action], *, chinese: bool) -> str:
-    """Return an imperative clause for these edits and commands; empty if there is nothing to say."""
+    """Return an imperative clause for these edits and commands; may be empty."""
     for action in edits:
         old, new = changed_lines(action)
         where = code(action.files[0]) if action.files else ""
@@ -79,7 +79,7 @@ def _essential(old: str, new: str) -> tuple[list[str], list[str]]:
         end += 1
     while end and not old[len(old) - end].isspace():
         end -= 1
-    shorter = old[start : len(old) - end].strip(), new[start : len(new) - end].strip()
+    shorter = old[start : len(old) - end].strip(" ;,"), new[start : len(new) - end].strip(" ;,")
     return ([shorter[0]], [shorter[1]]) if all(shorter) else ([old], [new])
 
 

@@ -17,22 +17,28 @@ _EXTENSIONS = (
     "|json|ya?ml|toml|ini|cfg|conf|env|lock|xml|html|css|scss|vue|svelte|tf|proto|gradle|ipynb|lua|ex|exs|erl|zig|mod|sum"
 )
 _FILE = re.compile(
-    rf"(?<![\w/:@-])((?:[~.]{{0,2}}/)?(?:[\w.@+-]+/)*[\w.@+-]*[\w-]\.(?:{_EXTENSIONS})|(?:[\w.-]+/)*(?:Makefile|Dockerfile|Gemfile|Procfile|Jenkinsfile|\.env(?:\.\w+)?|\.gitignore|\.npmrc|\.nvmrc))(?![\w/])"
+    rf"(?<![\w/:@-])((?:[~.]{{0,2}}/)?(?:[\w.@+-]+/)*[\w.@+-]*[\w-]\.(?:{_EXTENSIONS})"
+    rf"|(?:[\w.-]+/)*(?:Makefile|Dockerfile|Gemfile|Procfile|Jenkinsfile|\.env(?:\.\w+)?"
+    rf"|\.gitignore|\.npmrc|\.nvmrc))(?![\w/])"
 )
 _CODE_NAME = re.compile(
-    r"\b(?:E[A-Z]{4,}|ERR_[A-Z_]{4,}|TS\d{4,5}|E\d{4}|[A-Z]{1,3}\d{3,4}(?=\W)|SQLSTATE \w{5}|ORA-\d{5}|HTTP \d{3}|(?:[\w]+\.)*[A-Z]\w+(?:Error|Exception))\b"
+    r"\b(?:E[A-Z]{4,}|ERR_[A-Z_]{4,}|TS\d{4,5}|E\d{4}|[A-Z]{1,3}\d{3,4}(?=\W)|SQLSTATE \w{5}"
+    r"|ORA-\d{5}|HTTP \d{3}|(?:[\w]+\.)*[A-Z]\w+(?:Error|Exception))\b"
 )
 _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]{2,}\b")
 _SYMBOL = re.compile(
-    r"^(?:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:::\w+)*\(\)|[a-z]\w*(?:_\w+)+|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)$"
+    r"^(?:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:::\w+)*\(\)|[a-z]\w*(?:_\w+)+"
+    r"|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)$"
 )
 _PERSON = re.compile(r"(?:^|\s)@([A-Za-z][\w-]{2,30})\b(?!/)")
 _PORT = re.compile(r"\bport (\d{2,5})\b|端口(?:是|为)?\s*(\d{2,5})", re.I)
 _VERSION = re.compile(
-    r"\b([A-Za-z][\w.@/-]{1,40}?)(?:==| ?(?:>=|<=|~=|\^|~|v|version )|@| )(\d+(?:\.\d+){1,2}(?:-?[a-z]\w*)?)(?![.\w])"
+    r"\b([A-Za-z][\w.@/-]{1,40}?)(?:==| ?(?:>=|<=|~=|\^|~|v|version )|@"
+    r"| )(\d+(?:\.\d+){1,2}(?:-?[a-z]\w*)?)(?![.\w])"
 )
 _INSTALL = re.compile(
-    r"\b(?:pip3?|uv pip|uv|npm|pnpm|yarn|bun|cargo|gem|go|brew|apt(?:-get)?|poetry|composer)(?: -\S+)* (?:install|add|get|i)((?: +(?:-\S+|[\w@./\[\]=<>~^-]+))+)"
+    r"\b(?:pip3?|uv pip|uv|npm|pnpm|yarn|bun|cargo|gem|go|brew|apt(?:-get)?|poetry"
+    r"|composer)(?: -\S+)* (?:install|add|get|i)((?: +(?:-\S+|[\w@./\[\]=<>~^-]+))+)"
 )
 _NOT_PACKAGE = frozenset(
     [

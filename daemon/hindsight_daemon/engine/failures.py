@@ -42,6 +42,46 @@ class DeadEnd(Record, frozen=True, kw_only=True):
     error: str = ""
 
 
+class Substitute(Record, frozen=True, kw_only=True):
+    """A command that does not exist here, and the one that did the job instead."""
+
+    failed: Action
+    worked: Action
+    error: str
+
+
+def substitutes_of(actions: Sequence[Action], *, within: int = 4) -> tuple[Substitute, ...]:
+    """Return wrong commands with the right one that soon followed, nothing edited between."""
+    found: list[Substitute] = []
+    for position, failed in enumerate(actions):
+        if failed.state != "failed" or failed.command is None or not was_missing(failed):
+            continue
+        for later in actions[position + 1 : position + 1 + within]:
+            if later.is_edit:
+                break
+            if later.state != "ok" or later.command is None or later.command.role == "read":
+                continue
+            if _stands_in(later.command, failed.command):
+                error = telling_line(failed.output, failed.call.cwd)
+                found.append(Substitute(failed=failed, worked=later, error=error))
+                break
+    return tuple(found)
+
+
+def was_missing(action: Action) -> bool:
+    """Tell whether a command failed because it, or what it was asked for, does not exist."""
+    return action.state == "failed" and bool(_NO_SUCH.search(action.output[:3000]))
+
+
+def _stands_in(later: Command, failed: Command) -> bool:
+    if later.key == failed.key:
+        return False  # the same command: a failure→fix pair
+    if failed.verifies and later.role == failed.role:
+        return True
+    shared = set(later.targets) & set(failed.targets)
+    return bool(shared) or (later.verifies == failed.verifies and later.program == failed.program)
+
+
 def fixes_of(actions: Sequence[Action]) -> tuple[Fix, ...]:
     """Return the failure→fix pairs of a task in order of their first failure."""
     found: list[Fix] = []
@@ -110,13 +150,24 @@ def test_ids(output: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))[:8]
 
 
+_NO_SUCH = re.compile(
+    r"command not found|Missing script|No rule to make target|[Uu]nknown (?:command|option"
+    r"|subcommand|argument|target)"
+    r"|is not recognized|[Nn]o such (?:command|option|subcommand|target)|is not a (?:git|docker"
+    r"|npm) command"
+    r"|unrecognized (?:arguments|option)|invalid option|unexpected argument|Unsupported URL Type"
+    r"|找不到命令|未找到命令"
+    r"|Command \"[\w:-]+\" not found|not a valid (?:command|target)"
+    r"|no such file or directory: .*(?:gradlew|mvnw)|error: no such subcommand"
+)
 _MAX_LINES = 4000
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 _EXCEPTION = re.compile(
     r"(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Warning|Exit|Interrupt|Failure)\b(?::|$|\s*\[)"
 )
 _HANG = re.compile(
-    r"\btimed out\b|\btimeout (?:of|exceeded|after|\(?>)|deadline exceeded|\bhung\b|执行超时|超时退出|无响应",
+    r"\btimed out\b|\btimeout (?:of|exceeded|after|\(?>)|deadline exceeded|\bhung\b|执行超时"
+    r"|超时退出|无响应",
     re.I,
 )
 _TELLING: tuple[tuple[int, re.Pattern[str]], ...] = (
@@ -127,19 +178,26 @@ _TELLING: tuple[tuple[int, re.Pattern[str]], ...] = (
     (8, re.compile(r"command not found|No such file or directory|Permission denied|not recognized"
                    r"|[Cc]annot find module|No module named|is not installed|[Uu]nknown option"
                    r"|already in use|[Cc]onnection refused|[Cc]ould not (?:connect|resolve|find)"
-                   r"|No matching distribution|unrecognized arguments|undefined: |undefined reference"
-                   r"|does not exist|[Cc]annot (?:connect|find|open|resolve|import)|[Uu]nresolved")),
-    (8, re.compile(r"(?:错误|异常|失败|无法|找不到|不存在|拒绝|超时|未找到|不支持).{2,}")),
-    (7, re.compile(r"^(?:assert|AssertionError|Expected|expected)\b.{4,}|Expected .* (?:received|got|but)")),
+                   r"|No matching distribution|unrecognized arguments|undefined: "
+                   r"|undefined reference"
+                   r"|does not exist|[Cc]annot (?:connect|find|open|resolve|import)"
+                   r"|[Uu]nresolved")),
+    (8, re.compile(
+        r"(?:错误|异常|失败|无法|找不到|不存在|拒绝|超时|未找到|不支持).{2,}")),
+    (7, re.compile(
+        r"^(?:assert|AssertionError|Expected|expected)\b.{4,}"
+        r"|Expected .* (?:received|got|but)")),
     (7, re.compile(r"^FAILED \S+(?:::| - )|^--- FAIL: |^● ")),
     (6, re.compile(r"\b(?:fatal|panic|exception|segmentation fault|killed|out of memory|denied"
-                   r"|refused|invalid|unsupported|incompatible|mismatch|missing|conflict)\b", re.I)),
+                   r"|refused|invalid|unsupported|incompatible|mismatch|missing"
+                   r"|conflict)\b", re.I)),
     (5, re.compile(r"timed? ?out|deadline exceeded|hung", re.I)),
     (4, re.compile(r"\b(?:error|failed|failure|cannot|could not|unable to|not found)\b", re.I)),
     (3, re.compile(r"\b[1-9]\d* (?:failed|failing|errors?)\b")),
 )  # fmt: skip
 _NOT_TELLING = re.compile(
-    r"^Exit code:? \d+$|│|·{3,}|Process exited|^Wall time|^Chunk ID|A complete log of this run|^Traceback \("
+    r"^Exit code:? \d+$|│|·{3,}|Process exited|^Wall time|^Chunk ID|A complete log of this run"
+    r"|^Traceback \("
     r"|During handling of the above|^=+ .* =+$|^-+ .* -+$|^\s*File \"|^at \S+ ?\(|^Error: Exit code"
     r"|ELIFECYCLE|^npm ERR! (?:code|path|command|errno)|^Original token count|^errors?:?$|\^{3,}"
     r"|^0 errors|^Found \d+ errors?|error: could not compile|For more information about this error"
@@ -149,7 +207,8 @@ _NOT_TELLING = re.compile(
 )  # fmt: skip
 _ORNAMENT = "│┃|⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ✖✗✘×●•"
 _PREFIX = re.compile(
-    r"^(?:E {2,}|npm (?:ERR!|error) |\[(?:ERROR|error|ERR)\] |(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d\S* "
+    r"^(?:(?:/bin/)?(?:ba|z|da)?sh: (?:line \d+: |\d+: )?|E {2,}|npm (?:ERR!|error) |\[(?:ERROR"
+    r"|error|ERR)\] |(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d\S* "
     r"|stderr \| |> |\S{1,20}\s+\| |✗ |× |✘ |error  ?(?=\S+\s))+"
 )
 _TEST_IDS = (

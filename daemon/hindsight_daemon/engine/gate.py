@@ -16,11 +16,13 @@ from hindsight_daemon.engine.task import Task
 
 _SLASH = re.compile(r"^/[a-z][\w:-]*(?:\s|$)")
 _WARM_UP = re.compile(
-    r"^(?:warm-?up|ping|test(?:ing)?|hello(?: world)?|hi|say (?:hi|hello|ok)|reply with (?:ok|exactly).*|预热)[.!]*$",
+    r"^(?:warm-?up|ping|test(?:ing)?|hello(?: world)?|hi|say (?:hi|hello|ok)|reply with (?:ok"
+    r"|exactly).*|预热)[.!]*$",
     re.I,
 )
 _INJECTED = re.compile(
-    r"^(?:<(?!hindsight)[a-z-]+>|Caveat:|\[Request interrupted|This session is being continued|Stop hook feedback|# AGENTS\.md instructions)"
+    r"^(?:<(?!hindsight)[a-z-]+>|Caveat:|\[Request interrupted|This session is being continued"
+    r"|Stop hook feedback|# AGENTS\.md instructions)"
 )
 
 

@@ -11,23 +11,27 @@ import re
 from collections.abc import Sequence
 
 from hindsight_daemon.engine.actions import Action, actions_of, arguments_of
-from hindsight_daemon.engine.failures import fixes_of, telling_line
+from hindsight_daemon.engine.commands import parse
+from hindsight_daemon.engine.failures import fixes_of, telling_line, was_missing
 from hindsight_daemon.engine.followups import accepts, rejects
 from hindsight_daemon.engine.sentences import sentences
 from hindsight_daemon.engine.task import OutcomeVerdict, Task
-from hindsight_daemon.model import Outcome
+from hindsight_daemon.model import Event, Outcome
 
 _FINISHERS = re.compile(
     r"^(?:finish|task_complete|attempt_completion|complete_task|submit|session\.task_complete)$",
     re.I,
 )
 _API_FAILURE = re.compile(
-    r"^(?:API Error|Error: (?:5\d\d|429)|stream disconnected|.*(?:rate limit|usage limit|overloaded))",
+    r"^(?:API Error|Error: (?:5\d\d|429)|stream disconnected|.*(?:rate limit|usage limit"
+    r"|overloaded))",
     re.I,
 )
 _GIVES_UP = re.compile(
-    r"\bI(?:'m| am| was)?(?: still)? (?:unable to|not able to|could ?n.t|couldn.t (?:get|fix|resolve|find a way))\b|\bI (?:give up|was not able to)\b"
-    r"|\bremains? (?:unresolved|broken|unfixed)\b|无法(?:完成|解决|修复)|没能(?:完成|解决|修复)|未能(?:完成|解决|修复)|放弃",
+    r"\bI(?:'m| am| was)?(?: still)? (?:unable to|not able to|could ?n.t|couldn.t (?:get|fix"
+    r"|resolve|find a way))\b|\bI (?:give up|was not able to)\b"
+    r"|\bremains? (?:unresolved|broken|unfixed)\b|无法(?:完成|解决|修复)|没能(?:完成|解决|修复)"
+    r"|未能(?:完成|解决|修复)|放弃",
     re.I,
 )
 _DOCUMENTS = re.compile(r"\.(?:md|rst|txt|adoc)$|(?:^|/)(?:CHANGELOG|README|LICENSE)[^/]*$", re.I)
@@ -111,9 +115,16 @@ def _worked_after_last_prompt(task: Task) -> bool:
     for event in reversed(task.events):
         if event.kind == "prompt" and not event.is_sidechain:
             return False
-        if event.kind == "tool_call":
+        if event.kind == "tool_call" and not _only_undoes(event):
             return True
     return False
+
+
+def _only_undoes(event: Event) -> bool:
+    line = event.tool.command if event.tool is not None else ""
+    return bool(line) and all(
+        command.role == "read" or _UNDOES.match(command.display) for command in parse(line)
+    )
 
 
 def _structured(task: Task, actions: Sequence[Action]) -> OutcomeVerdict | None:
@@ -148,7 +159,9 @@ def _structured(task: Task, actions: Sequence[Action]) -> OutcomeVerdict | None:
 
 
 def _by_verification(actions: Sequence[Action]) -> OutcomeVerdict | None:
-    judged = [a for a in actions if a.verifies and a.state in ("ok", "failed")]
+    judged = [
+        a for a in actions if a.verifies and a.state in ("ok", "failed") and not was_missing(a)
+    ]
     if not judged:
         return None
     edits = [a for a in actions if a.is_edit and a.state != "failed" and not _only_documents(a)]

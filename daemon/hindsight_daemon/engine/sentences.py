@@ -19,9 +19,7 @@ _MARKUP = re.compile(r"^\s{0,6}(?:#{1,6}\s+|[-*+•]\s+|\d{1,2}[.)]\s+|\[[ xX]\]
 _QUOTED = re.compile(r"^\s*(?:>|\||at\s+\S+\(|File \"|\$\s|[+-]{3}\s|@@|\d+\s*[|:│]|[│├└╭╰─━]+)")
 _EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 _LINK = re.compile(r"\[([^\]\n]+)\]\((?:[^)\s]+)\)")
-_END = re.compile(
-    r"(?<=[。！？!?])(?=\S)|(?<=[.!?…])[\"')\]]*\s+(?=[\"'(\[`]?[A-Z0-9`\u4e00-\u9fff_/])|；"
-)
+_END = re.compile(r"(?<=[。！？!?])(?=\S)|(?<=[.!?…])[\"')\]]*\s+(?=\S)|；")
 _ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|resp|incl)|\b[A-Z])\.$", re.I)
 
 

@@ -20,18 +20,32 @@ from hindsight_daemon.model import Step
 MAX_STEPS = 24
 
 _POLITE = re.compile(
-    r"^(?:hi|hello|hey|ok(?:ay)?|please|pls|can you|could you|would you|i (?:want|need|would like|'d like) you to|help me(?: to)?|let'?s|now"
+    r"^(?:hi|hello|hey|ok(?:ay)?|please|pls|can you|could you|would you|i (?:want|need|would like"
+    r"|'d like) you to|help me(?: to)?|let'?s|now"
     r"|(?:请|帮我|麻烦|麻烦你|帮忙|你好|能不能|可以|请你)+)[\s,，:：]*",
     re.I,
 )
 _TYPES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("debug", re.compile(r"\b(?:fix\w*|bugs?|fail\w*|broken|crash\w*|error|debug\w*|hang\w*|stuck|why (?:does|did|is|do)|flaky|regression|doesn.t work|not working|investigate)\b|修复|报错|失败|卡住|崩溃|为什么|排查|调试|错误|问题", re.I)),
+    ("debug", re.compile(
+        r"\b(?:fix\w*|bugs?|fail\w*|broken|crash\w*|error|debug\w*|hang\w*|stuck|why (?:does|did|is"
+        r"|do)|flaky|regression|doesn.t work|not working|investigate)\b|修复|报错|失败|卡住|崩溃"
+        r"|为什么|排查|调试|错误"
+        r"|问题", re.I)),
     ("review", re.compile(r"\b(?:review|audit|critique)\b|审查|评审", re.I)),
-    ("test", re.compile(r"\b(?:add|write|extend|increase) .{0,30}\b(?:tests?|coverage|specs?)\b|写.{0,10}测试|补.{0,10}测试", re.I)),
-    ("refactor", re.compile(r"\b(?:refactor\w*|rename|clean ?up|restructur\w*|simplif\w*|extract|deduplicat\w*|move)\b|重构|重命名|整理|简化", re.I)),
+    ("test", re.compile(
+        r"\b(?:add|write|extend|increase) .{0,30}\b(?:tests?|coverage|specs?)\b|写.{0,10}测试"
+        r"|补.{0,10}测试", re.I)),
+    ("refactor", re.compile(
+        r"\b(?:refactor\w*|rename|clean ?up|restructur\w*|simplif\w*|extract|deduplicat\w*|move)\b"
+        r"|重构|重命名|整理|简化", re.I)),
     ("docs", re.compile(r"\b(?:document\w*|readme|docstring|changelog|docs)\b|文档|注释", re.I)),
-    ("config", re.compile(r"\b(?:config\w*|set ?up|install|upgrade|bump|ci|pipeline|deploy\w*|docker\w*|migrate|dependency|dependencies|lint\w*)\b|配置|安装|升级|部署|依赖", re.I)),
-    ("feature", re.compile(r"\b(?:add|implement|create|build|support|make|write|introduce|allow)\b|添加|新增|实现|增加|创建|支持|开发", re.I)),
+    ("config", re.compile(
+        r"\b(?:config\w*|set ?up|install|upgrade|bump|ci|pipeline|deploy\w*|docker\w*|migrate"
+        r"|dependency|dependencies|lint\w*)\b|配置|安装|升级|部署|依赖", re.I)),
+    ("feature", re.compile(
+        r"\b(?:add|implement|create|build|support|make|write|introduce|allow)\b|添加|新增|实现|增加"
+        r"|创建|支持"
+        r"|开发", re.I)),
 )  # fmt: skip
 _OUTCOMES = {
     "success": ("It worked", "结果：成功"),
@@ -107,7 +121,9 @@ def summarize(
         why = verdict.failure_reason
     if not why.isascii() and not chinese:
         why = clip(why, 80)
-    cause = "" if any(d.kind == "solution" for d in drafts) else _cause(task)
+    explains = task_type_of(task, actions) == "debug" or verdict.outcome == "failure"
+    explained = any(draft.kind == "solution" for draft in drafts)
+    cause = _cause(task) if explains and not explained else ""
     if chinese:
         text = f"目标：{goal.rstrip('。.')}。" if goal else ""
         text += f"{done}。" if done else ""
@@ -143,7 +159,8 @@ def _done(task: Task, actions: Sequence[Action], *, chinese: bool) -> str:
         dict.fromkeys(p for a in actions if a.is_edit and a.state != "failed" for p in a.files)
     )
     ran = list(dict.fromkeys(
-        a.command.display for a in actions if a.command is not None and a.command.role != "read" and not a.is_edit
+        a.command.display for a in actions
+        if a.command is not None and a.command.role != "read" and not a.is_edit
     ))  # fmt: skip
     parts = []
     if edited:

@@ -15,13 +15,17 @@ MAX_CHARS = 300
 _KEEP_CASE = re.compile(r"^(?:[`\"'(\[{<]|I\b|I'|[A-Z][\w.]*[A-Z_0-9.]|[A-Z]{2,}|\w+[_/.()]\w*)")
 _VERB = re.compile(
     r"^(?:(?!\b(?:between|of|in|on|that|which|what|where|when|with|for|from|to)\b).)*?"
-    r"\b(?:is|are|was|were|has|have|had|do(?:es)?|did|can(?:not)?|could|will|would|should|must|may|never|\w+n't"
-    r"|(?!this|its|class|process|access|address|pass|status|alias|bus|always|https|js|css|express|redis|sass|args|kwargs"
-    r"|windows|postgres|kubernetes|less|across|tests|types|files|errors|missing|mismatch)[a-z]{2,}(?:s|ed)|went|ran|kept|held|got|came|made|set|left|lost|broke)\b"
+    r"\b(?:is|are|was|were|has|have|had|do(?:es)?|did|can(?:not)?|could|will|would|should|must|may"
+    r"|never|\w+n't"
+    r"|(?!this|its|class|process|access|address|pass|status|alias|bus|always|https|js|css|express"
+    r"|redis|sass|args|kwargs"
+    r"|windows|postgres|kubernetes|less|across|tests|types|files|errors|missing"
+    r"|mismatch)[a-z]{2,}(?:s|ed)|went|ran|kept|held|got|came|made|set|left|lost|broke)\b"
 )
 """A finite verb before the first preposition or relative: the clause is a sentence."""
 _COMMON_OPENING = re.compile(
-    r"^(?:The|A|An|It|Its|This|That|These|Those|There|When|While|If|Each|Every|All|Both|No|Our|Their|We|They|Two|One|Some|Any|By|In|On|At"
+    r"^(?:The|A|An|It|Its|This|That|These|Those|There|When|While|If|Each|Every|All|Both|No|Our"
+    r"|Their|We|They|Two|One|Some|Any|By|In|On|At"
     r"|After|Before|Because|Since|Only|Running|Using|Calling)\b"
 )
 
@@ -48,6 +52,11 @@ def lower_first(text: str) -> str:
     return text
 
 
+def spaced(text: str) -> str:
+    """Return the text with a space before it if it begins in Latin script or code."""
+    return f" {text}" if text[:1].isascii() and text[:1].strip() else text
+
+
 def code(text: str) -> str:
     """Return the text as a code span, leaving existing ones alone."""
     clean = text.strip()
@@ -71,7 +80,17 @@ def clip(text: str, limit: int) -> str:
     return _balanced(head.rstrip(" ,;:")) + "…"
 
 
-_ROOM = ((110, 210, 170), (75, 210, 170), (0, 210, 150), (0, 150, 130), (0, 110, 110), (0, 80, 80))
+_ERROR_CODE = re.compile(
+    r"\b(?:error )?(?:TS\d{4,5}|E[A-Z]{5,}|ERR_[A-Z_]{4,}|[A-Z]+-?\d{3,5}|\w+(?:Error|Exception))\b"
+)
+_ROOM = (
+    (110, 210, 170),
+    (75, 210, 170),
+    (30, 210, 150),
+    (30, 150, 130),
+    (0, 110, 110),
+    (0, 80, 80),
+)
 """Room for error, cause and fix in characters, tried in order until the sentence fits."""
 
 
@@ -83,7 +102,7 @@ def solution_text(
     for error_room, cause_room, fix_room in _ROOM:
         text = _solution(
             command=code(clip(command, 90)),
-            error=clip(error, error_room) if error_room else "",
+            error=_clip_error(error, error_room),
             hangs=hangs,
             fix=clip(fix, fix_room),
             cause=clip(cause, cause_room) if cause else "",
@@ -94,15 +113,24 @@ def solution_text(
     return text
 
 
+def _clip_error(error: str, room: int) -> str:
+    """Return the error within its room; where that is scarce, its code alone."""
+    if len(error) <= room:
+        return error
+    named = _ERROR_CODE.search(error)
+    if room < 60:
+        return named.group() if named is not None and room else ""
+    return clip(error, room)
+
+
 def _solution(*, command: str, error: str, hangs: bool, fix: str, cause: str, chinese: bool) -> str:
     if hangs and re.search(r"time?d? ?out|超时", error, re.I):
         error = ""
     if chinese:
         told = f"，报错「{error}」" if error else ""
-        why = f"，因为{cause}" if cause else ""
-        return sentence_case(
-            f"当 {command} {'卡住（超时）' if hangs else '失败'}{told}时，{fix}{why}"
-        )
+        why = f"，因为{spaced(cause)}" if cause else ""
+        when = f"当 {command} {'卡住（超时）' if hangs else '失败'}{told}时"
+        return f"{when}，{spaced(fix)}{why}".rstrip("。.") + "。"
     told = f" with {code(error)}" if error else ""
     verb = "hangs" if hangs else "fails"
     return sentence_case(f"When {command} {verb}{told}, {fix}{because(cause)}")

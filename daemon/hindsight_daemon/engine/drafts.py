@@ -1,0 +1,75 @@
+"""How a draft is put together, and which prompts of a task a person wrote.
+
+Pure; imports records, `entities` and `screen`. Shared by the drafting rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hindsight_daemon.engine.entities import anchors_of, entities_of
+from hindsight_daemon.engine.screen import is_instruction_like
+from hindsight_daemon.engine.task import Draft, Task
+from hindsight_daemon.model import Event, Importance, MemoryKind, Trust
+
+MAX_QUOTE_CHARS = 200
+
+
+def importance_of(score: float) -> Importance:
+    """Return the word for an importance score from 0 to 1."""
+    return "high" if score >= 0.75 else "medium" if score >= 0.45 else "low"
+
+
+def make_draft(
+    *,
+    kind: MemoryKind,
+    text: str,
+    score: float,
+    confidence: float,
+    trust: Trust,
+    events: Sequence[str],
+    quote: str,
+    rule: str,
+    keys: Sequence[tuple[str, str]] = (),
+    files: Sequence[str] = (),
+    is_global: bool = False,
+) -> Draft:
+    flagged = is_instruction_like(text) if trust != "user" else ""
+    return Draft(
+        kind=kind,
+        text=text,
+        importance=importance_of(score),
+        importance_score=round(score, 3),
+        confidence=confidence,
+        trust=trust,
+        scope="global" if is_global else "shared",
+        applicability="everywhere" if is_global else "project",
+        event_ids=tuple(dict.fromkeys(event for event in events if event)),
+        quote=clip_quote(quote),
+        keys=tuple(dict.fromkeys((k, v) for k, v in keys if v)),
+        anchors=anchors_of(text, files=files),
+        entities=entities_of(text, files=files),
+        tags=("instruction-like",) if flagged else (),
+        rule=rule,
+    )
+
+
+def clip_quote(text: str) -> str:
+    """Return the beginning of a literal span, at most 200 characters, never reworded."""
+    line = text.strip().split("\n", 1)[0] if len(text) > MAX_QUOTE_CHARS else text.strip()
+    return line[:MAX_QUOTE_CHARS]
+
+
+def own_prompts(task: Task) -> list[tuple[Event, bool]]:
+    acted = False
+    found: list[tuple[Event, bool]] = []
+    for event in task.events:
+        if event.kind in ("tool_call", "text", "interrupt") and not event.is_sidechain:
+            acted = True
+        if (
+            event.kind == "prompt"
+            and event.role == "user"
+            and not (event.is_sidechain or event.is_synthetic)
+        ):
+            found.append((event, acted))
+    return found
