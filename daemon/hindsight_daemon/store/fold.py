@@ -18,6 +18,8 @@ from hindsight_daemon.store.journal import Journal
 from hindsight_daemon.store.lance import Lance
 from hindsight_daemon.store.outbox import Table
 from hindsight_daemon.store.overlay import Overlay
+from hindsight_daemon.store.port import StoreProblem
+from hindsight_daemon.store.reconcile import reconcile
 from hindsight_daemon.store.upkeep import Upkeep
 
 log = logging.getLogger(__name__)
@@ -91,6 +93,16 @@ class Folder:
         """Look at all tables and do what the policy says; return whether anything was done."""
         async with self._lock:
             return await self._upkeep.run(force=force)
+
+    async def reconcile(self) -> list[StoreProblem]:
+        """Bring tables and catalog together if they differ; nothing is folded meanwhile."""
+        async with self._lock:
+            while self._overlay.pending():
+                await self._round()
+            problems: list[StoreProblem] = []
+            for table in Table:
+                problems += await reconcile(table, self._journal, self._lance, self._overlay)
+            return problems
 
     async def stop(self) -> None:
         """End the writer task after a last try to fold what is pending."""

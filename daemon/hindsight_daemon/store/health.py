@@ -18,15 +18,13 @@ from hindsight_daemon.store.lance import Lance
 from hindsight_daemon.store.outbox import Table
 from hindsight_daemon.store.overlay import Overlay
 from hindsight_daemon.store.port import StoreProblem, StoreStats, TableStats
+from hindsight_daemon.store.reconcile import differences
 from hindsight_daemon.store.selfcheck import find_bad_manifests
 from hindsight_daemon.store.sweep import folder_bytes
 
 if TYPE_CHECKING:
     from hindsight_daemon.store.fold import Folder
     from hindsight_daemon.store.upkeep import Upkeep
-
-_CATALOGS = {Table.MEMORIES: "memory", Table.KEYS: "key"}
-_EXAMPLES = 3
 
 
 class StoreHealth:
@@ -99,32 +97,10 @@ class StoreHealth:
             if self._local is not None:
                 problems += await asyncio.to_thread(find_bad_manifests, self._lance.folder(table))
             try:
-                problems += await self._check_rows(table)
+                problems += await differences(table, self._journal, self._lance, self._overlay)
             except HindsightError as exc:
                 problems.append(StoreProblem(where=table.label, what=exc.message, severity="error"))
         problems += await asyncio.to_thread(self._check_journal)
-        return problems
-
-    async def _check_rows(self, table: Table) -> list[StoreProblem]:
-        stored: set[str] = set()
-        doubled = 0
-        async for batch in self._lance.batches(table, ["id"]):
-            ids = batch.column("id").to_pylist()
-            doubled += len(ids) - len(set(ids) - stored)
-            stored.update(ids)
-        problems: list[StoreProblem] = []
-        if doubled:
-            what = f"{doubled} rows occur twice"
-            problems.append(StoreProblem(where=table.label, what=what, severity="error"))
-        if catalog := _CATALOGS.get(table):
-            expected = {row[0] for row in self._journal.read(f"SELECT id FROM {catalog}")}
-            missing = [i for i in expected - stored if self._overlay.row(table, i) is None]
-            extra = [i for i in stored - expected if self._overlay.row(table, i) is None]
-            for ids, word in ((missing, "are missing from"), (extra, "should be gone from")):
-                if ids:
-                    examples = ", ".join(sorted(ids)[:_EXAMPLES])
-                    what = f"{len(ids)} rows {word} the table, such as {examples}"
-                    problems.append(StoreProblem(where=table.label, what=what, severity="error"))
         return problems
 
     def _check_journal(self) -> list[StoreProblem]:

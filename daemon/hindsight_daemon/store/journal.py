@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hindsight_daemon.errors import HindsightError, StorageFailed
+from hindsight_daemon.errors import HindsightError, StorageFailed, StoreCorrupt
 from hindsight_daemon.store.failures import storage_errors, translated
 from hindsight_daemon.store.journal_schema import check_version, migrate
 
@@ -84,6 +84,7 @@ class Journal:
             self._writer = connect(path, read_only=False)
             try:
                 migrate(self._writer, str(path))
+                self._check_after_crash(self._writer)
                 self.reader = connect(path, read_only=False)
                 self.reader.execute("PRAGMA query_only = ON")
             except BaseException:
@@ -91,6 +92,14 @@ class Journal:
                 raise
         self._thread = threading.Thread(target=self._write_loop, name="journal", daemon=True)
         self._thread.start()
+
+    @staticmethod
+    def _check_after_crash(connection: sqlite3.Connection) -> None:
+        clean = connection.execute("DELETE FROM note WHERE name = 'clean'").rowcount
+        if not clean:
+            said = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if said != "ok":
+                raise StoreCorrupt(f"journal is damaged: {said.splitlines()[-1]}")
 
     @staticmethod
     def _create_private(path: Path) -> None:
@@ -130,6 +139,7 @@ class Journal:
         self.reader.close()
         if self._writer is not None:
             with contextlib.suppress(sqlite3.Error):
+                self._writer.execute("INSERT OR REPLACE INTO note VALUES ('clean', '1')")
                 self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._writer.close()
 

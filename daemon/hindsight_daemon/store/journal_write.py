@@ -18,7 +18,9 @@ from hindsight_daemon.store.outbox import Floats, Op, OutboxRow, Row, Table, enc
 from hindsight_daemon.store.port import WriteBatch
 
 _MEMORY_COLUMNS = 13
-_UPSERT_MEMORY = f"INSERT OR REPLACE INTO memory VALUES ({', '.join('?' * _MEMORY_COLUMNS)})"
+UPSERT_MEMORY = f"INSERT OR REPLACE INTO memory VALUES ({', '.join('?' * _MEMORY_COLUMNS)})"
+
+UPSERT_KEY = "INSERT OR REPLACE INTO key VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
 class KeyVectors(msgspec.Struct, frozen=True):
@@ -139,7 +141,7 @@ class BatchWriter:
     ) -> None:
         for memory in memories:
             op = _op(db, "SELECT 1 FROM memory WHERE id = ?", memory.id)
-            db.execute(_UPSERT_MEMORY, catalog_values(memory))
+            db.execute(UPSERT_MEMORY, catalog_values(memory))
             self._append(rows, Table.MEMORIES, op, memory.id, memory)
         for name in {memory.project for memory in memories}:
             db.execute("INSERT OR IGNORE INTO project VALUES (?)", (name,))
@@ -160,10 +162,7 @@ class BatchWriter:
             if given and given.only_rev is None:
                 self._know_embedder(db, embedder, given.vector)
             row = msgspec.structs.replace(key, vector=None, embedder=embedder)
-            db.execute(
-                "INSERT OR REPLACE INTO key VALUES (?, ?, ?, ?, ?, ?, ?)",
-                key_values(row, self._next_seq),
-            )
+            db.execute(UPSERT_KEY, key_values(row, self._next_seq))
             op = Op.PUT if found else Op.ADD
             self._append(rows, Table.KEYS, op, key.id, row, given.vector if given else None)
         for name in {key.project for key in keys}:

@@ -23,7 +23,7 @@ from lancedb.index import FTS, Bitmap, BTree, IvfRq
 from lancedb.query import MatchQuery
 
 from hindsight_daemon.config import StoreSettings
-from hindsight_daemon.model import Key, Record
+from hindsight_daemon.model import Record
 from hindsight_daemon.store.failures import engine_errors
 from hindsight_daemon.store.outbox import Floats, OutboxRow, Table
 from hindsight_daemon.store.rows import columns_of, records_of, table_of
@@ -219,8 +219,8 @@ class Lance:
 
     async def search_vector(
         self, vector: Floats, embedder: str, condition: str, limit: int
-    ) -> list[tuple[Key, float]]:
-        """Return the nearest keys with their cosine similarity, best first."""
+    ) -> list[tuple[str, float]]:
+        """Return the ids of the nearest keys with their cosine similarity, best first."""
         column = vector_column(embedder)
         if column not in self._vector_columns:
             return []
@@ -235,16 +235,16 @@ class Lance:
                 .refine_factor(_REFINE)
                 .where(condition)
                 .limit(limit)
-                .select([*self._columns[Table.KEYS], "_distance"])
+                .select(["id", "_distance"])
             )
             result = await query.to_arrow()
         scores = [1.0 - distance for distance in result.column("_distance").to_pylist()]
-        return list(zip(records_of(result, Key), scores, strict=True))
+        return list(zip(result.column("id").to_pylist(), scores, strict=True))
 
     async def search_terms(
         self, terms: Sequence[str], condition: str, limit: int
-    ) -> list[tuple[Key, float]]:
-        """Return the best keys by BM25 with their scores, best first."""
+    ) -> list[tuple[str, float]]:
+        """Return the ids of the best keys by BM25 with their scores, best first."""
         if Table.KEYS not in self._tables:
             return []
         with engine_errors("keyword search"):
@@ -254,11 +254,11 @@ class Lance:
                 .nearest_to_text(MatchQuery(" ".join(terms[:_TERMS_LIMIT]), FULL_TEXT))
                 .where(condition)
                 .limit(limit)
-                .select([*self._columns[Table.KEYS], "_score"])
+                .select(["id", "_score"])
             )
             result = await query.to_arrow()
         scores = [float(score) for score in result.column("_score").to_pylist()]
-        return list(zip(records_of(result, Key), scores, strict=True))
+        return list(zip(result.column("id").to_pylist(), scores, strict=True))
 
     async def column_where(self, table: Table, columns: Sequence[str], condition: str) -> pa.Table:
         """Return some columns of the rows that meet a condition (empty: all rows)."""
@@ -326,11 +326,16 @@ class Lance:
         """Return the vector columns of KEYS."""
         return sorted(self._vector_columns)
 
-    async def vector_counts(self) -> dict[str, int]:
-        """Return how many vectors each vector column holds."""
+    async def dimensions(self, embedders: Sequence[str]) -> dict[str, int]:
+        """Return the vector length of those embedders that have a column."""
+        if not self._vector_columns:
+            return {}
+        schema = await self._tables[Table.KEYS].schema()
+        columns = {name: vector_column(name) for name in embedders}
         return {
-            name: await self.count(Table.KEYS, f"{name} IS NOT NULL")
-            for name in self.vector_columns()
+            name: int(schema.field(column).type.list_size)
+            for name, column in columns.items()
+            if column in self._vector_columns
         }
 
     async def create_index(self, table: Table, column: str) -> None:

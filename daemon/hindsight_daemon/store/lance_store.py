@@ -8,6 +8,7 @@ one place at least, and counted once.
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Sequence
@@ -18,7 +19,7 @@ import numpy as np
 
 from hindsight_daemon.clock import Clock
 from hindsight_daemon.config import StoreSettings
-from hindsight_daemon.errors import BadInput, Busy, DiskFull, StorageFailed
+from hindsight_daemon.errors import BadInput, Busy, DiskFull, HindsightError, StorageFailed
 from hindsight_daemon.model import (
     Checkpoint,
     Event,
@@ -36,7 +37,6 @@ from hindsight_daemon.store.journal import Journal
 from hindsight_daemon.store.journal_read import JournalReads
 from hindsight_daemon.store.journal_write import BatchWriter, KeyFill, KeyVectors, text_digest
 from hindsight_daemon.store.lance import Lance
-from hindsight_daemon.store.memory_cache import MemoryCache
 from hindsight_daemon.store.outbox import Floats, Op, OutboxRow, Table
 from hindsight_daemon.store.overlay import Overlay
 from hindsight_daemon.store.port import (
@@ -47,8 +47,17 @@ from hindsight_daemon.store.port import (
     StoreStats,
     WriteBatch,
 )
+from hindsight_daemon.store.record_cache import (
+    KEYS_BYTES,
+    MEMORIES_BYTES,
+    RecordCache,
+    key_bytes,
+    memory_bytes,
+)
 from hindsight_daemon.store.upkeep import Upkeep
-from hindsight_daemon.store.where import conditions, lance_literal
+from hindsight_daemon.store.where import conditions, lance_literal, matches
+
+log = logging.getLogger(__name__)
 
 BACKLOG_ROWS = 30_000
 BACKLOG_BYTES = 96 * 1024 * 1024
@@ -81,7 +90,8 @@ class LanceStore:
         self._reads = JournalReads(parts.journal)
         self._lance = parts.lance
         self._overlay = parts.overlay
-        self._cache = MemoryCache()
+        self._memories = RecordCache(MEMORIES_BYTES, memory_bytes)
+        self._keys_seen = RecordCache(KEYS_BYTES, key_bytes)
         self._writer = BatchWriter(parts.next_seq)
         self._projects = self._reads.projects()
         self._dimensions = self._reads.dimensions()
@@ -97,15 +107,23 @@ class LanceStore:
     def start(self) -> None:
         """Start folding and what else runs beside the calls; not for a reader."""
         self._folder.start()
-        task = asyncio.create_task(self._learn_terms(), name="store-terms")
+        task = asyncio.create_task(self._settle_in(), name="store-settle-in")
         self._background.add(task)
         task.add_done_callback(self._background.discard)
 
-    async def _learn_terms(self) -> None:
-        async for batch in self._lance.batches(Table.KEYS, ["terms"]):
-            await asyncio.to_thread(
-                self._parts.statistics.add_all, batch.column("terms").to_pylist()
-            )
+    async def _settle_in(self) -> None:
+        """Learn term frequencies, read every row once and bring catalog and tables together."""
+        try:
+            async for batch in self._lance.batches(Table.KEYS, ["terms"]):
+                await asyncio.to_thread(
+                    self._parts.statistics.add_all, batch.column("terms").to_pylist()
+                )
+            self._parts.problems.extend(await self._folder.reconcile())
+        except HindsightError as exc:
+            problem = StoreProblem(where="store", what=exc.message, severity="error")
+            self._parts.problems.append(problem)
+        for problem in self._parts.problems:
+            log.warning("%s: %s (%s)", problem.where, problem.what, problem.severity)
 
     # Writing
 
@@ -129,11 +147,14 @@ class LanceStore:
         for row in rows:
             if row.table is Table.MEMORIES:
                 if isinstance(row.record, Memory):
-                    self._cache.put(row.record)
+                    self._memories.put(row.record)
                     self._projects.add(row.record.project)
                 else:
-                    self._cache.drop([row.id])
-            elif isinstance(row.record, Key):
+                    self._memories.drop([row.id])
+            elif row.table is Table.KEYS:
+                self._keys_seen.drop([row.id])
+            if isinstance(row.record, Key):
+                self._keys_seen.put(row.record)
                 self._projects.add(row.record.project)
                 if row.op is Op.ADD:
                     self._parts.statistics.add(row.record.terms)
@@ -233,7 +254,7 @@ class LanceStore:
         for memory_id in dict.fromkeys(ids):
             if memory_id not in existing:
                 continue
-            memory = self._overlay.memory(memory_id) or self._cache.get(memory_id)
+            memory = self._overlay.memory(memory_id) or self._memories.get(memory_id)
             if memory is not None:
                 found[memory_id] = memory
             else:
@@ -245,7 +266,7 @@ class LanceStore:
                 found[memory.id] = memory
                 # A change that was committed or folded while we read makes this copy an old one.
                 if changed is None and rounds == self._folder.rounds:
-                    self._cache.put(memory)
+                    self._memories.put(memory)
         return {memory_id: found[memory_id] for memory_id in ids if memory_id in found}
 
     async def resolve(self, prefix: str) -> str:
@@ -291,7 +312,7 @@ class LanceStore:
         found = await self._lance.search_vector(
             floats, embedder, self._condition(where), limit + min(len(hidden), _OVERFETCH_LIMIT)
         )
-        return self._merged(fresh, found, hidden, limit)
+        return await self._merged(fresh, found, hidden, where, limit)
 
     async def search_terms(
         self, terms: Sequence[str], where: SearchFilter, *, limit: int
@@ -305,7 +326,7 @@ class LanceStore:
         found = await self._lance.search_terms(
             unique, self._condition(where), limit + min(len(hidden), _OVERFETCH_LIMIT)
         )
-        return self._merged(fresh, found, hidden, limit)
+        return await self._merged(fresh, found, hidden, where, limit)
 
     async def search_recent(self, where: SearchFilter, *, limit: int) -> Sequence[KeyHit]:
         """Newest keys; score = created_at as Unix seconds."""
@@ -317,19 +338,21 @@ class LanceStore:
     def _condition(self, where: SearchFilter) -> str:
         return " AND ".join(conditions(where, self._projects, lance_literal))
 
-    def _merged(
+    async def _merged(
         self,
         fresh: Sequence[KeyHit],
-        found: Sequence[tuple[Key, float]],
+        found: Sequence[tuple[str, float]],
         hidden: frozenset[str],
+        where: SearchFilter,
         limit: int,
     ) -> Sequence[KeyHit]:
-        hits = list(fresh)
-        hits += [KeyHit(key=key, score=score) for key, score in found if key.id not in hidden]
-        # What was removed while the table was searched must not come back through it.
-        hits = [hit for hit in hits if not self._overlay.is_removed_key(hit.key.id)]
+        scores = {key_id: score for key_id, score in found if key_id not in hidden}
+        # A key may have been changed or removed while the table was searched, so it is taken as
+        # it is now and has to pass the filter once more.
+        hits = [KeyHit(key=key, score=scores[key.id]) for key in await self._keys(list(scores))]
+        hits = [hit for hit in (*fresh, *hits) if not self._overlay.is_removed_key(hit.key.id)]
         hits.sort(key=lambda hit: -hit.score)
-        return tuple(hits[:limit])
+        return tuple([hit for hit in hits if matches(where, hit.key)][:limit])
 
     async def keys_of(self, memory_ids: Sequence[str]) -> Sequence[Key]:
         """Return all keys of these memories, without their vectors."""
@@ -346,13 +369,20 @@ class LanceStore:
         missing: list[str] = []
         for key_id in key_ids:
             row = self._overlay.row(Table.KEYS, key_id)
-            if row is None:
+            if row is not None:
+                if isinstance(row.record, Key):
+                    found[key_id] = row.record
+            elif (key := self._keys_seen.get(key_id)) is not None:
+                found[key_id] = key
+            else:
                 missing.append(key_id)
-            elif isinstance(row.record, Key):
-                found[key_id] = row.record
         if missing:
+            rounds = self._folder.rounds
             for key in await self._lance.by_column(Table.KEYS, "id", missing, Key):
                 found[key.id] = key
+                changed = self._overlay.row(Table.KEYS, key.id)
+                if changed is None and rounds == self._folder.rounds:
+                    self._keys_seen.put(key)
         return tuple(found[key_id] for key_id in key_ids if key_id in found)
 
     # Events and sessions
@@ -429,6 +459,7 @@ class LanceStore:
 
     async def check(self) -> Sequence[StoreProblem]:
         """Scan real rows of every table and report damage."""
+        await asyncio.gather(*self._background)
         if not self._journal.read_only:
             await self._folder.flush()
         return (*self._parts.problems, *await self._health.check())

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from hindsight_daemon.clock import Clock
 from hindsight_daemon.config import StoreSettings
@@ -13,15 +16,17 @@ from hindsight_daemon.errors import NotFound, StorageFailed, StoreCorrupt
 from hindsight_daemon.paths import Paths, ensure_private_dir
 from hindsight_daemon.store.bm25 import TermStatistics
 from hindsight_daemon.store.failures import storage_errors
-from hindsight_daemon.store.journal import Journal
+from hindsight_daemon.store.journal import Journal, connect
 from hindsight_daemon.store.journal_read import JournalReads
-from hindsight_daemon.store.outbox import Table, decode_row
+from hindsight_daemon.store.outbox import OutboxRow, Table, decode_row
 from hindsight_daemon.store.overlay import Overlay
 from hindsight_daemon.store.port import Store, StoreProblem
 from hindsight_daemon.store.selfcheck import find_bad_manifests, repair_manifests, set_aside
 
 if TYPE_CHECKING:
     from hindsight_daemon.store.lance import Lance
+
+_CATALOG_NOTE = "catalog"
 
 
 def local_folder(uri: str) -> Path | None:
@@ -48,10 +53,12 @@ async def open_store(
         ensure_private_dir(paths.data_dir)
         if local is not None:
             ensure_private_dir(local)
-    journal = await asyncio.to_thread(_open_journal, paths.journal_file, read_only, stamp, problems)
+    journal, damaged = await asyncio.to_thread(
+        _open_journal, paths.journal_file, read_only, stamp, problems
+    )
     try:
         return await _assemble(
-            uri, local, settings, clock, journal, problems, stamp, read_only=read_only
+            uri, local, settings, clock, journal, damaged, problems, stamp, read_only=read_only
         )
     except BaseException:
         journal.close()
@@ -64,13 +71,22 @@ async def _assemble(
     settings: StoreSettings,
     clock: Clock,
     journal: Journal,
+    damaged: Path | None,
     problems: list[StoreProblem],
     stamp: str,
     *,
     read_only: bool,
 ) -> Store:
-    reads = JournalReads(journal)
-    marks = reads.fold_marks()
+    await asyncio.to_thread(importlib.import_module, "hindsight_daemon.store.lance")
+    from hindsight_daemon.store.lance import Lance
+    from hindsight_daemon.store.lance_store import LanceStore, Parts
+    from hindsight_daemon.store.rebuild import salvage
+
+    has_catalog = bool(journal.read("SELECT 1 FROM note WHERE name = ?", _CATALOG_NOTE))
+    if damaged is not None:
+        copied = await asyncio.to_thread(_salvage_into, salvage, damaged, journal.path)
+        problems.append(copied)
+    marks = JournalReads(journal).fold_marks()
     if local is not None:
         for table in _damaged_tables(local, stamp, problems, read_only=read_only):
             marks[table] = 0
@@ -78,16 +94,15 @@ async def _assemble(
     overlay = Overlay(statistics)
     # The outbox is read before the tables are opened: a daemon that folds meanwhile then leaves
     # rows in both places rather than in none.
-    next_seq = await asyncio.to_thread(_load_outbox, journal, marks, overlay)
-    replay = dict.fromkeys(Table, next_seq - 1)
-    await asyncio.to_thread(importlib.import_module, "hindsight_daemon.store.lance")
-    from hindsight_daemon.store.lance import Lance as Engine
-    from hindsight_daemon.store.lance_store import LanceStore, Parts
-
+    rows = await asyncio.to_thread(_load_outbox, journal, marks)
+    overlay.apply(rows)
+    next_seq = _next_seq(journal, marks)
     location = uri if local is None else str(local)
-    lance: Lance = await Engine.connect(location, local, settings, read_only=read_only)
+    lance = await Lance.connect(location, local, settings, read_only=read_only)
     for table in Table:
         await lance.open(table)
+    if not has_catalog and not read_only:
+        await _write_catalog(journal, lance, rows, problems)
     parts = Parts(
         uri=location,
         local=local,
@@ -98,7 +113,7 @@ async def _assemble(
         overlay=overlay,
         statistics=statistics,
         next_seq=next_seq,
-        replay_through=replay,
+        replay_through=dict.fromkeys(Table, next_seq - 1),
         problems=problems,
     )
     store = LanceStore(parts)
@@ -107,9 +122,11 @@ async def _assemble(
     return store
 
 
-def _open_journal(path: Path, read_only: bool, stamp: str, problems: list[StoreProblem]) -> Journal:
+def _open_journal(
+    path: Path, read_only: bool, stamp: str, problems: list[StoreProblem]
+) -> tuple[Journal, Path | None]:
     try:
-        return Journal(path, read_only=read_only)
+        return Journal(path, read_only=read_only), None
     except StoreCorrupt as exc:
         if read_only:
             raise
@@ -121,7 +138,40 @@ def _open_journal(path: Path, read_only: bool, stamp: str, problems: list[StoreP
                     side.rename(kept.with_name(kept.name + suffix))
         what = f"{exc.message}; the file is kept as `{kept.name}` and a new one was begun"
         problems.append(StoreProblem(where="journal", what=what, severity="repaired"))
-        return Journal(path, read_only=False)
+        return Journal(path, read_only=False), kept
+
+
+def _salvage_into(salvage: Any, damaged: Path, path: Path) -> StoreProblem:
+    with (
+        storage_errors(f"journal `{path}`"),
+        contextlib.closing(connect(path, read_only=False)) as db,
+    ):
+        db.execute("BEGIN IMMEDIATE")
+        copied: dict[str, int] = salvage(damaged, db)
+        db.execute("COMMIT")
+    told = ", ".join(f"{count} of {name}" for name, count in copied.items() if count)
+    what = f"rows read back from the damaged file: {told or 'none'}"
+    return StoreProblem(where="journal", what=what, severity="warning")
+
+
+async def _write_catalog(
+    journal: Journal, lance: Lance, rows: list[OutboxRow], problems: list[StoreProblem]
+) -> None:
+    from hindsight_daemon.store.rebuild import catalog_from_outbox, catalog_from_tables
+
+    with (
+        storage_errors(f"journal `{journal.path}`"),
+        contextlib.closing(connect(journal.path, read_only=False)) as db,
+    ):
+        db.execute("BEGIN IMMEDIATE")
+        await catalog_from_tables(db, lance)
+        catalog_from_outbox(db, rows)
+        db.execute("INSERT INTO note VALUES (?, '1')", (_CATALOG_NOTE,))
+        found = db.execute("SELECT COUNT(*) FROM memory").fetchone()[0]
+        db.execute("COMMIT")
+    if found:
+        what = f"the catalog was built anew from the tables: {found} memories"
+        problems.append(StoreProblem(where="journal", what=what, severity="repaired"))
 
 
 def _damaged_tables(
@@ -142,9 +192,18 @@ def _damaged_tables(
     return damaged
 
 
-def _load_outbox(journal: Journal, marks: dict[Table, int], overlay: Overlay) -> int:
+def _load_outbox(journal: Journal, marks: dict[Table, int]) -> list[OutboxRow]:
     rows = journal.read("SELECT seq, tbl, op, id, body, vector FROM outbox ORDER BY seq")
-    overlay.apply(decode_row(*row) for row in rows if row[0] > marks.get(Table(row[1]), 0))
-    highest = [*marks.values(), *(row[0] for row in rows[-1:])]
+    pending = (row for row in rows if row[0] > marks.get(Table(row[1]), 0))
+    found: list[OutboxRow] = []
+    for row in pending:
+        # Only a salvaged journal can hold a body that is no record.
+        with contextlib.suppress(msgspec.MsgspecError, ValueError):
+            found.append(decode_row(*row))
+    return found
+
+
+def _next_seq(journal: Journal, marks: dict[Table, int]) -> int:
+    last = journal.read("SELECT MAX(seq) FROM outbox")[0][0]
     rev = journal.read("SELECT MAX(rev) FROM key")[0][0]
-    return int(max(rev or 0, *highest, 0)) + 1
+    return int(max(last or 0, rev or 0, *marks.values(), 0)) + 1
