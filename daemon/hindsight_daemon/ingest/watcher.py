@@ -1,9 +1,9 @@
 """Notices that transcripts below some folders have changed, by hints and by looking.
 
 watchdog's events are only hints that wake the thread; `stat` decides what changed. Transcripts
-that were active lately are looked at every `poll_s` anyway, because writers that keep a file open
-cause no events on macOS and network file systems none at all. Every folder is looked through in full
-now and then, more often where no events can be had (limits, network mounts).
+that were active lately are looked at every `poll_s` anyway, because writers that keep a file
+open cause no events on macOS and network file systems none at all. Every folder is looked
+through in full now and then, more often where no events can be had (limits, network mounts).
 
 Trade-off: an append to a long silent file whose event was lost is noticed only at the next full
 look. That happens: watchdog passes in silence over subfolders for which the kernel has no watch

@@ -24,7 +24,7 @@ from hindsight_daemon.sources.fields import (
     string,
 )
 from hindsight_daemon.sources.identity import fallback_session
-from hindsight_daemon.sources.json_text import decode_json
+from hindsight_daemon.sources.json_text import decode_json, head_lines
 from hindsight_daemon.sources.port import Parser, RawLine, Skipped, TranscriptContext
 from hindsight_daemon.sources.spoken import Conversation, kind_of, role_of
 from hindsight_daemon.sources.tools import OpenCall
@@ -32,6 +32,7 @@ from hindsight_daemon.sources.tools import OpenCall
 AGENT = "chat"
 _LISTS = ("messages", "conversations", "conversation", "chat_messages", "items")
 _ROLE = ("role", "from", "sender")
+_TOOL_BLOCKS = ("tool_use", "tool_result", "thinking")
 _TIME = ("ts", "timestamp", "created_at", "create_time", "time")
 
 
@@ -119,29 +120,30 @@ class ChatParser:
             name = string(message.get("name"))
             yield talk.result(line, self._next(), ordinal, call_id, text, name=name, **shared)
             return
-        spoken: list[str] = []
         reasoning = string(message.get("reasoning_content"))
         if reasoning.strip():
             yield talk.event(
                 line, self._next(), ordinal, "reasoning", "assistant", reasoning, **shared
             )
-        for block in content if isinstance(content, list) else [content]:
-            kind = string(mapping(block).get("type"))
-            if kind in ("tool_use", "tool_result", "thinking"):
-                yield from self._block(line, talk, mapping(block), ordinal, shared)
-            elif text := block_text(block):
+        spoken: list[str] = []
+        for block in [*(content if isinstance(content, list) else [content]), None]:
+            is_tool = string(mapping(block).get("type")) in _TOOL_BLOCKS
+            if not is_tool and (text := block_text(block)):
                 spoken.append(text)
-        if said := "\n".join(spoken).strip():
-            yield talk.event(
-                line,
-                self._next(),
-                ordinal,
-                kind_of(role),
-                role,
-                said,
-                is_synthetic=role == "system",
-                **shared,
-            )
+            if (is_tool or block is None) and (said := "\n".join(spoken).strip()):
+                spoken = []
+                yield talk.event(
+                    line,
+                    self._next(),
+                    ordinal,
+                    kind_of(role),
+                    role,
+                    said,
+                    is_synthetic=role == "system",
+                    **shared,
+                )
+            if is_tool:
+                yield from self._block(line, talk, mapping(block), ordinal, shared)
         calls = sequence(message.get("tool_calls"))
         if old := mapping(message.get("function_call")):
             calls = [{"id": string(old.get("name")), "function": old}]
@@ -278,9 +280,7 @@ class ChatLines:
     def score(self, head: str, path: str) -> float:  # noqa: ARG002 - content decides
         """Rate a beginning by the share of lines that are messages or conversations."""
         good = bad = 0
-        for text in head.splitlines()[:32]:
-            if not text or text.isspace():
-                continue
+        for text in head_lines(head, 32):
             try:
                 value = decode_json(text)
             except ValueError:

@@ -35,7 +35,7 @@ from hindsight_daemon.sources.identity import (
     sequence_number,
     text_digest,
 )
-from hindsight_daemon.sources.json_text import decode_object
+from hindsight_daemon.sources.json_text import decode_object, head_lines
 from hindsight_daemon.sources.port import Parser, RawLine, Skipped, TranscriptContext
 from hindsight_daemon.sources.tools import (
     DENIED,
@@ -482,9 +482,7 @@ class ClaudeCode:
     def score(self, head: str, path: str) -> float:
         """Rate a beginning by the share of records that have this family's shape."""
         good = bad = 0
-        for text in head.splitlines()[:64]:
-            if text.isspace() or not text:
-                continue
+        for text in head_lines(head):
             try:
                 record = decode_object(text)
             except ValueError:

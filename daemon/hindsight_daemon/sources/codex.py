@@ -43,7 +43,7 @@ from hindsight_daemon.sources.identity import (
     sequence_number,
     text_digest,
 )
-from hindsight_daemon.sources.json_text import decode_object
+from hindsight_daemon.sources.json_text import decode_object, head_lines
 from hindsight_daemon.sources.port import Parser, RawLine, Skipped, TranscriptContext
 from hindsight_daemon.sources.tools import (
     MAX_OPEN_CALLS,
@@ -526,9 +526,7 @@ class Codex:
     def score(self, head: str, path: str) -> float:
         """Rate a beginning by the share of records with an envelope of this family."""
         good = weak = bad = 0
-        for text in head.splitlines()[:64]:
-            if not text or text.isspace():
-                continue
+        for text in head_lines(head):
             try:
                 record = decode_object(text)
             except ValueError:

@@ -24,7 +24,7 @@ from hindsight_daemon.sources.fields import (
     string,
 )
 from hindsight_daemon.sources.identity import fallback_session
-from hindsight_daemon.sources.json_text import decode_object
+from hindsight_daemon.sources.json_text import decode_object, head_lines
 from hindsight_daemon.sources.port import Parser, RawLine, Skipped, TranscriptContext
 from hindsight_daemon.sources.spoken import Conversation, kind_of, role_of
 from hindsight_daemon.sources.tools import OpenCall
@@ -166,9 +166,7 @@ class GenericLines:
     def score(self, head: str, path: str) -> float:  # noqa: ARG002 - content decides
         """Rate a beginning by the share of lines with a text and nothing of other families."""
         good = bad = 0
-        for text in head.splitlines()[:32]:
-            if not text or text.isspace():
-                continue
+        for text in head_lines(head, 32):
             try:
                 record = decode_object(text)
             except ValueError:

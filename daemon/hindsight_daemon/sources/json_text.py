@@ -48,6 +48,14 @@ def decode_object(text: str) -> dict[str, Any]:
     return value
 
 
+def head_lines(head: str, limit: int = 64) -> list[str]:
+    """Return the first non-blank lines of a transcript's beginning.
+
+    Lines end at newlines only; `str.splitlines` would also cut JSON at U+0085 or U+2028.
+    """
+    return [line for line in head.split("\n", limit)[:limit] if line and not line.isspace()]
+
+
 def encode_json(value: Any) -> str:
     """Return compact JSON text of plain values."""
     return msgspec.json.encode(value).decode("utf-8")

@@ -35,7 +35,7 @@ def split_turns(text: str) -> list[tuple[str, str]]:
     """
     turns: list[tuple[str, list[str]]] = []
     fence = ""
-    for line in text.splitlines():
+    for line in text.replace("\r\n", "\n").split("\n"):
         if match := _FENCE.match(line):
             mark = match[1]
             if not fence:
@@ -77,7 +77,7 @@ def _is_label(line: str, label: re.Match[str]) -> bool:
 def _paragraphs(text: str) -> Iterator[str]:
     lines: list[str] = []
     fence = ""
-    for line in [*text.splitlines(), ""]:
+    for line in [*text.replace("\r\n", "\n").split("\n"), ""]:
         if match := _FENCE.match(line):
             fence = "" if fence and match[1][0] == fence[0] else fence or match[1]
         if line.strip() or fence:
