@@ -141,10 +141,11 @@ def test_the_first_turn_of_a_session_does_not_suffer_for_having_none_before_it()
     assert order(fuse(arms))[0] == "first"
 
 
-def test_meaning_weighs_more_where_words_have_no_borders() -> None:
-    latin, cjk = arm_weights(is_cjk=False), arm_weights(is_cjk=True)
-    assert cjk[VECTOR] > cjk[KEYWORD]
-    assert cjk[VECTOR] > latin[VECTOR]
+def test_meaning_weighs_more_where_words_tell_less() -> None:
+    question = arm_weights(is_cjk=False)
+    for found in (arm_weights(is_cjk=True), arm_weights(is_cjk=False, is_passage=True)):
+        assert found[VECTOR] > found[KEYWORD]
+        assert found[VECTOR] > question[VECTOR]
 
 
 def test_a_candidate_that_shares_nothing_with_the_query_is_cut() -> None:

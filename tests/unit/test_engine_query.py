@@ -116,3 +116,11 @@ def test_a_relative_time_is_no_word_to_search_for() -> None:
     assert prepare("上个月部署", now=NOW).terms == prepare("部署").terms
     assert "2026-02-28" in prepare("the outage on 2026-02-28", now=NOW).terms
     assert "march" in prepare("the outage in March", now=NOW).terms
+
+
+def test_a_piece_of_dialogue_is_told_from_a_question() -> None:
+    assert not prepare("which port does the staging database listen on").is_passage
+    assert prepare(
+        "I love that place, the pizza was rich and the music quiet. We sat outside by the river "
+        "and talked about school, exams and the summer trip to the mountains."
+    ).is_passage

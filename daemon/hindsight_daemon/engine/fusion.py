@@ -30,8 +30,8 @@ RRF_K = 60
 CONTEXT_KEY_KIND = "question"
 """Kind of the key that holds a turn together with the turn before it."""
 
-_LATIN_WEIGHTS = {KEYWORD: 0.5, VECTOR: 0.5, RECENT: 0.05}
-_CJK_WEIGHTS = {KEYWORD: 0.4, VECTOR: 0.6, RECENT: 0.05}
+_QUESTION_WEIGHTS = {KEYWORD: 0.5, VECTOR: 0.5, RECENT: 0.05}
+_MEANING_WEIGHTS = {KEYWORD: 0.4, VECTOR: 0.6, RECENT: 0.05}
 
 
 class Hit(Protocol):
@@ -67,12 +67,14 @@ class Candidate(Record, frozen=True, kw_only=True):
     arms: dict[str, ArmHit]
 
 
-def arm_weights(*, is_cjk: bool) -> dict[str, float]:
+def arm_weights(*, is_cjk: bool, is_passage: bool = False) -> dict[str, float]:
     """Return the default weight of each arm for a query.
 
-    Meaning counts for more where words have no borders; recency only decides between equals.
+    Meaning counts for more where words have no borders (CJK), and where the query is a passage
+    rather than a question: most of its words are not those of the memory it hints at. Recency
+    only decides between equals.
     """
-    return dict(_CJK_WEIGHTS if is_cjk else _LATIN_WEIGHTS)
+    return dict(_MEANING_WEIGHTS if is_cjk or is_passage else _QUESTION_WEIGHTS)
 
 
 def fuse(

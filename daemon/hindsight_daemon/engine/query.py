@@ -18,6 +18,9 @@ from hindsight_daemon.model import Record
 MAX_QUERY_TERMS = 96
 """Terms that reach the keyword arm; each costs it a posting list."""
 
+PASSAGE_TERMS = 12
+"""More distinct terms than a question has."""
+
 MAX_QUERY_CHARS = 800
 """Characters that reach the embedder: about what a small model reads of a query anyway."""
 
@@ -54,6 +57,11 @@ class Query(Record, frozen=True, kw_only=True):
     is_cjk: bool
     is_compressed: bool = False
     time: TimePreference | None = None
+
+    @property
+    def is_passage(self) -> bool:
+        """Whether it is long for a question, such as a whole prompt or piece of dialogue."""
+        return len(self.terms) > PASSAGE_TERMS
 
     @property
     def since(self) -> datetime | None:
