@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from hindsight_daemon.embed.registry import available_models, install_model
+from hindsight_daemon.embed.install import install_model
+from hindsight_daemon.embed.registry import available_models
 from hindsight_daemon.protocol.documents import (
     Ack,
     Check,
@@ -85,17 +86,17 @@ async def model_list(s: Services, _params: NoParams, _call: Call) -> ModelListRe
     found = await asyncio.to_thread(available_models, s.paths.models_dir, s.settings.embed)
     views = [
         ModelView(
-            name=model.name,
-            role=model.role,
-            dimension=model.dimension,
-            languages=list(model.languages),
-            available=model.available,
-            active=bool(s.models.model_id) and model.model_id == s.models.model_id,
-            where=model.where,
-            licence=model.licence,
-            hint=model.hint,
+            name=one.spec.name,
+            role=one.spec.role,
+            dimension=one.spec.dimension,
+            languages=list(one.spec.languages),
+            available=one.available,
+            active=bool(s.models.model_id) and one.spec.model_id == s.models.model_id,
+            where=one.where,
+            licence=one.spec.licence,
+            hint=one.hint,
         )
-        for model in found
+        for one in found
     ]
     return ModelListResult(models=views)
 

@@ -43,11 +43,11 @@ async def follow_forever(s: Services) -> None:
     roots = roots_to_follow(s)
     loop = asyncio.get_running_loop()
     changed: asyncio.Queue[set[Path]] = asyncio.Queue()
-    watcher = Watcher(
-        roots,
-        on_changed=lambda paths: loop.call_soon_threadsafe(changed.put_nowait, paths),
-        poll_s=s.settings.watch.poll_s,
-    )
+
+    def on_changed(paths: set[Path]) -> None:
+        loop.call_soon_threadsafe(changed.put_nowait, paths)
+
+    watcher = Watcher(roots, on_changed=on_changed, poll_s=s.settings.watch.poll_s)
     await asyncio.to_thread(watcher.start)
     s.watching = [str(root) for root in roots if root.is_dir()]
     reader = asyncio.create_task(_read_forever(s, roots, changed))
@@ -60,9 +60,7 @@ async def follow_forever(s: Services) -> None:
         await asyncio.to_thread(watcher.stop)
 
 
-async def _read_forever(
-    s: Services, roots: list[Path], changed: asyncio.Queue[set[Path]]
-) -> None:
+async def _read_forever(s: Services, roots: list[Path], changed: asyncio.Queue[set[Path]]) -> None:
     reconciled_at = -RECONCILE_EVERY_S
     while True:
         due_in_s = reconciled_at + RECONCILE_EVERY_S - time.monotonic()
@@ -85,7 +83,7 @@ def _transcripts_under(roots: list[Path]) -> list[Path]:
     for root in roots:
         if root.is_dir():
             try:
-                found.extend(find_transcripts(root))
+                found.extend(one.path for one in find_transcripts(root))
             except (HindsightError, OSError) as exc:
                 _log.info("root.unusable", extra={"facts": {"root": str(root), "why": str(exc)}})
     # What was used last is what will be asked for first.

@@ -48,7 +48,7 @@ def expand(paths: tuple[str, ...], label: str) -> tuple[list[Target], list[Inges
         try:
             if not path.exists() and not path.is_symlink():
                 raise NoInput(f"`{text}` does not exist")
-            found = find_transcripts(path) if path.is_dir() else [path]
+            found = [one.path for one in find_transcripts(path)] if path.is_dir() else [path]
             targets.extend(Target(file, _size(file), label) for file in found)
         except (HindsightError, OSError) as exc:
             failed.append(_failure(text, exc))

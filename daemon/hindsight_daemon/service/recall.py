@@ -34,6 +34,7 @@ MAX_LIMIT = 200
 ARM_DEPTH = 60
 """Keys each arm returns at least; several keys may stand for one memory."""
 
+_RERANK = "rerank"
 INCLUDABLE = ("stale", "contradicted", "superseded", "archived")
 _log = logging.getLogger("hindsight.recall")
 
@@ -266,7 +267,7 @@ async def _rerank(
 
 
 def _with_rerank(one: weights.Weighed, score: float) -> weights.Weighed:
-    return weights.with_final(one, one.final, rerank=score)
+    return msgspec.structs.replace(one, factors={**one.factors, _RERANK: score})
 
 
 async def _views(
@@ -286,7 +287,8 @@ def _explained(one: weights.Weighed) -> Scores:
             for name, hit in one.candidate.arms.items()
         },
         fused=round(one.candidate.fused, 6),
-        weights={name: round(factor, 4) for name, factor in one.factors.items()},
+        weights={name: round(factor, 4) for name, factor in one.factors.items() if name != _RERANK},
+        rerank=one.factors.get(_RERANK),
         final=round(one.final, 6),
         key=one.candidate.key.text[:200],
     )
