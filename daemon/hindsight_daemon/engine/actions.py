@@ -152,6 +152,13 @@ _PASSED_RUN = re.compile(
     r"|0 errors|测试通过|构建成功|Finished `?(?:dev|test|release)|All tests passed|0 failed",
     re.M | re.I,
 )
+_RAN_NOTHING = re.compile(
+    r"No files were processed|no tests ran|collected 0 items|No tests? (?:found|files found"
+    r"|suites found)|no test files\]\s*\Z|0 tests? (?:run|found)"
+    r"|No test specified|没有找到测试",
+    re.I,
+)
+"""A verification that checked nothing says nothing."""
 _TIMED_OUT = re.compile(
     r"command timed out|timed out after \d+|^Timeout >|Timeout \(>", re.I | re.M
 )
@@ -194,6 +201,8 @@ def _state(category: ToolCategory, command: Command | None, result: Event | None
             return "failed"
         return "ok" if flagged is False or code == 0 else "unknown"
     verifies = command is not None and command.verifies
+    if verifies and _RAN_NOTHING.search(text):
+        return "noise"
     if code:
         weak = code == 1 and command is not None and command.role == "read"
         return "noise" if weak and not _SERIOUS.search(text[:2000]) else "failed"

@@ -10,9 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec import structs
+
 from hindsight_daemon.engine.sentences import sentences
 from hindsight_daemon.engine.verbs import VerbForm, imperative
 from hindsight_daemon.model import Record
+
+MAX_SENTENCE_CHARS = 500
 
 
 class Passage(Record, frozen=True, kw_only=True):
@@ -37,19 +41,39 @@ def find_cause(passages: Sequence[Passage], hints: Sequence[str] = ()) -> Clause
     """Return the best explanation of why something failed; `hints` are words it should name."""
     best: Clause | None = None
     for passage in passages:
+        is_announced = False
         for sentence in sentences(passage.text):
+            if len(sentence) > MAX_SENTENCE_CHARS:
+                continue
             clause = cause_clause(sentence) or _diagnosis(sentence, passage)
+            if clause is None and is_announced and _has_content(sentence):
+                clause = _trimmed(_before_fix(sentence)), 4.0
+            is_announced = bool(_ANNOUNCED.match(sentence))
             if clause is None:
                 continue
-            text, weight = clause
-            score = weight + passage.weight + relevance(sentence, hints)
-            if _HEDGED.search(sentence):
-                score -= 3
-            if len(text) > 200:
-                score -= 1
-            if score >= 3 and (best is None or score >= best.score):
-                best = Clause(text=text, sentence=sentence, event_id=passage.event_id, score=score)
+            best = _better(best, clause, sentence, passage, hints, least=3)
     return best
+
+
+def _better(
+    best: Clause | None,
+    clause: tuple[str, float],
+    sentence: str,
+    passage: Passage,
+    hints: Sequence[str],
+    *,
+    least: float,
+) -> Clause | None:
+    """Return the new clause if it scores at least as well as the best so far."""
+    text, weight = clause
+    score = weight + passage.weight + relevance(sentence, hints)
+    if _HEDGED.search(sentence):
+        score -= 3
+    if len(text) > 190:
+        score -= 1
+    if score < least or (best is not None and score < best.score):
+        return best
+    return Clause(text=text, sentence=sentence, event_id=passage.event_id, score=score)
 
 
 def find_fix(passages: Sequence[Passage], hints: Sequence[str] = ()) -> Clause | None:
@@ -57,18 +81,21 @@ def find_fix(passages: Sequence[Passage], hints: Sequence[str] = ()) -> Clause |
     best: Clause | None = None
     for passage in passages:
         for sentence in sentences(passage.text):
-            clause = fix_clause(sentence)
-            if clause is None:
+            if len(sentence) > MAX_SENTENCE_CHARS:
                 continue
-            text, weight = clause
-            score = weight + passage.weight + relevance(sentence, hints)
-            if _HEDGED.search(sentence):
-                score -= 3
-            if len(text) > 180:
-                score -= 1
-            if score >= 2 and (best is None or score >= best.score):
-                best = Clause(text=text, sentence=sentence, event_id=passage.event_id, score=score)
+            clause = fix_clause(sentence)
+            if clause is not None:
+                best = _better(best, clause, sentence, passage, hints, least=2)
     return best
+
+
+def without_retracted(passages: Sequence[Passage]) -> list[Passage]:
+    """Return the passages with less weight on what was said before a later "wait, no"."""
+    last = max((i for i, p in enumerate(passages) if _RETRACTS.match(p.text)), default=0)
+    return [
+        structs.replace(p, weight=p.weight - 1.5) if index < last else p
+        for index, p in enumerate(passages)
+    ]
 
 
 def cause_clause(sentence: str) -> tuple[str, float] | None:
@@ -173,7 +200,8 @@ _FIXES: tuple[tuple[float, tuple[VerbForm, ...], re.Pattern[str]], ...] = (
         r"(?:^|\b(?:so|then|and|now|instead,?|therefore,?|this,?|that,?) )"
         r"(?:I|we)(?:'ve| have)?(?: now| also)? (?P<fix>\w+ .+)", re.I)),
     (3, ("past",), re.compile(
-        r"^(?:Fixed|Done|Resolved)[:.,—– -]+\s*(?:I |we )?(?:'ve |have )?(?P<fix>\w+ .+)", re.I)),
+        r"^(?:(?:Fixed|Done|Resolved)[:.,—– -]+|Fix(?:ed)? [^:]{2,40}: )\s*(?:I |we )?(?:'ve "
+        r"|have )?(?P<fix>\w+ .+)", re.I)),
     (3, ("past",), re.compile(r"^(?P<fix>[A-Z]\w+ .+)")),
     (2.6, ("base",), re.compile(
         r"^(?:So |Please |Now |Then |Instead,? )?(?P<fix>[A-Za-z]\w+ (?:the|a|an|all|any|each|every"
@@ -193,6 +221,21 @@ _SPECIFIC = re.compile(
     r"`[^`]+`|\w/\w|\b\w+\.\w{1,5}\b|\w_\w|\b[a-z]+[A-Z]\w*|\b[A-Z]{2,}\b|\d|--\w|\w\(\)"
 )
 _STARTS_HAN = re.compile(r"^\W*[\u4e00-\u9fff]")
+_RETRACTS = re.compile(
+    r"^\W*(?:wait\b|actually\b|hmm\b|no,|that'?s (?:not right|wrong)|you'?re (?:absolutely )?right"
+    r"|i was wrong|my mistake|oops)"
+    r"|^\W*(?:等等|不对|你说得对|其实|我错了|搞错了)",
+    re.I,
+)
+_ANNOUNCED = re.compile(
+    r"^(?:aha|ah|ok|okay|great|good)?[,!. ]*(?:I )?(?:(?:have |'ve )?(?:now )?(?:found|see|spotted"
+    r"|identified|located)"
+    r" (?:it|(?:the|our) (?:actual |real |root )?(?:problem|issue|bug|cause|culprit|reason))"
+    r"|there'?s (?:the|our) (?:problem|bug|issue))[.!:]*$"
+    r"|^(?:我)?(?:找到|发现|定位到?)(?:了)?(?:问题|原因|根因)(?:所在)?(?:了)?[。！：:!]*$",
+    re.I,
+)
+"""A sentence that says the next one is the cause."""
 _HEDGED = re.compile(
     r"\b(?:might|maybe|perhaps|probably|possibly|could be|may be|not sure|seems?|I (?:think|suspect"
     r"|guess)"
@@ -240,7 +283,8 @@ _CIRCULAR = re.compile(
 )
 """A "cause" that only says again that something failed."""
 _VAGUE_FIX = re.compile(
-    r"^(?:fix|solve|resolve|address|check|see|look|verify|(?:re-?)?run (?!.*`)|test|try|find|read"
+    r".*\bbut (?:actually|the|it|that)\b|^(?:fix|solve|resolve|address|check|see|look|verify"
+    r"|(?:re-?)?run (?!.*`)|test|try|find|read"
     r"|understand|investigate"
     r"|debug|search|explore|examine|inspect|review|analyze|confirm|continue|think|know|get"
     r"|make sure|go|do|have|be|use it)\b"

@@ -183,6 +183,7 @@ def _by_verification(actions: Sequence[Action]) -> OutcomeVerdict | None:
         passed = any(
             a.state == "ok" for a in latest.values() if a is not final and a.index > last_edit
         )
+        passed = passed or _committed_after(actions, final)
         return _verdict(
             "partial" if passed else "failure",
             f"`{command}` failed after the last edit",
@@ -256,6 +257,17 @@ def _committed(actions: Sequence[Action]) -> str:
         elif _UNDOES.match(action.command.display):
             found = ""
     return found
+
+
+def _committed_after(actions: Sequence[Action], run: Action) -> bool:
+    """Tell whether the work was committed although this run had failed."""
+    return any(
+        a.index > run.index
+        and a.state == "ok"
+        and a.command is not None
+        and a.command.role == "commit"
+        for a in actions
+    )
 
 
 def _error_streak(actions: Sequence[Action]) -> list[Action]:

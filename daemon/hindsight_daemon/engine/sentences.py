@@ -8,14 +8,20 @@ from __future__ import annotations
 import re
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.S)
-_BLOCK = re.compile(
-    r"<(?P<tag>[a-z][\w:-]*(?:memor|recall|remind|context|instruct|environ|hindsight|skill|"
-    r"notification|persisted|output|stdout|stderr|caveat|ide_)[\w:-]*|system-reminder|hindsight|"
-    r"memories|memory|context|instructions|output|command-[\w-]+|local-command-[\w-]+|ide_[\w-]+|"
-    r"recalled[\w-]*|skill|details)\b[^>]*>.*?(?:</(?P=tag)>|\Z)",
-    re.S | re.I,
+_INJECTED_TAG = (
+    r"(?:system-reminder|[\w:-]*(?:hindsight|memor(?:y|ies)|recall)[\w:-]*|command-[\w-]+"
+    r"|ide_[\w-]+"
+    r"|local-command-[\w-]+|bash-(?:input|stdout|stderr)|environment_context|user_instructions"
+    r"|persisted-output|task-notification|subagent_notification|skill|recommended_plugins)"
 )
-_MARKUP = re.compile(r"^\s{0,6}(?:#{1,6}\s+|[-*+•]\s+|\d{1,2}[.)]\s+|\[[ xX]\]\s+)+")
+_BLOCK = re.compile(rf"<(?P<tag>{_INJECTED_TAG})(?:\s[^>]*)?>.*?</(?P=tag)>", re.S | re.I)
+_UNCLOSED = re.compile(
+    r"^\s*<(?:system-reminder|[\w-]*hindsight[\w-]*)\b[^>]*>.*\Z", re.S | re.I | re.M
+)
+_MARKUP = re.compile(
+    r"^\s{0,6}(?:#{1,6}\s+|\*{0,2}[✅❌✔✓➜→⚠🔧🎉🐛💡]\ufe0f?\s*|[-*+•]\s+|\d{1,2}[.)]\s+"
+    r"|\[[ xX]\]\s+)+"
+)
 _QUOTED = re.compile(r"^\s*(?:>|\||at\s+\S+\(|File \"|\$\s|[+-]{3}\s|@@|\d+\s*[|:│]|[│├└╭╰─━]+)")
 _EMPHASIS = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 _LINK = re.compile(r"\[([^\]\n]+)\]\((?:[^)\s]+)\)")
@@ -25,7 +31,7 @@ _ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|resp|incl)
 
 def prose(text: str) -> str:
     """Return the text without fenced code, injected blocks and markup; lines are kept."""
-    plain = _BLOCK.sub("\n", _FENCE.sub("\n", text))
+    plain = _UNCLOSED.sub("\n", _BLOCK.sub("\n", _FENCE.sub("\n", text)))
     lines = []
     for line in plain.splitlines():
         if _QUOTED.match(line):
@@ -54,4 +60,4 @@ def sentences(text: str) -> list[str]:
 
 def without_blocks(text: str) -> str:
     """Return a prompt without what tools, editors and memory systems put into it."""
-    return re.sub(r"\n{3,}", "\n\n", _BLOCK.sub("\n", text)).strip()
+    return re.sub(r"\n{3,}", "\n\n", _UNCLOSED.sub("\n", _BLOCK.sub("\n", text))).strip()

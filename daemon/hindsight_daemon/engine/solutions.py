@@ -10,7 +10,14 @@ import re
 from collections.abc import Sequence
 
 from hindsight_daemon.engine.actions import Action
-from hindsight_daemon.engine.causes import Passage, find_cause, find_fix, hints_of, relevance
+from hindsight_daemon.engine.causes import (
+    Passage,
+    find_cause,
+    find_fix,
+    hints_of,
+    relevance,
+    without_retracted,
+)
 from hindsight_daemon.engine.commands import Command
 from hindsight_daemon.engine.drafts import make_draft
 from hindsight_daemon.engine.edits import described_change
@@ -27,6 +34,7 @@ from hindsight_daemon.engine.wording import (
     because,
     clip,
     code,
+    is_clause,
     question_why,
     sentence_case,
     solution_text,
@@ -81,7 +89,7 @@ def _passages(task: Task, fix: Fix) -> list[Passage]:
                     is_first_reaction=is_first and event.kind == "text",
                 )
             )
-    return found
+    return without_retracted(found)
 
 
 def solved(task: Task, fix: Fix) -> Draft | None:
@@ -300,11 +308,11 @@ def diagnosed(task: Task, actions: Sequence[Action], verdict: OutcomeVerdict) ->
     ]
     files = list(dict.fromkeys(path for a in edits for path in a.files))
     hints = hints_of(goal, *files)
-    cause = find_cause(passages, hints)
-    if cause is None or cause.score < 4:
+    chinese = is_chinese(task.goal)
+    cause = find_cause(without_retracted(passages), hints)
+    if cause is None or cause.score < 4 or not (chinese or is_clause(cause.text)):
         return None
     remedy = find_fix(passages, hints)
-    chinese = is_chinese(task.goal)
     action = remedy.text if remedy is not None else described_change(edits, [], chinese=chinese)
     if not action:
         return None

@@ -136,11 +136,16 @@ def _solution(*, command: str, error: str, hangs: bool, fix: str, cause: str, ch
     return sentence_case(f"When {command} {verb}{told}, {fix}{because(cause)}")
 
 
+def is_clause(text: str) -> bool:
+    """Tell whether English words are a clause with a finite verb rather than a noun phrase."""
+    return bool(_VERB.search(text))
+
+
 def because(cause: str) -> str:
     """Word a cause as the end of an English sentence ("because of" before a bare noun phrase)."""
     if not cause:
         return ""
-    if cause.startswith("of ") or _VERB.search(cause):
+    if cause.startswith("of ") or is_clause(cause):
         return f", because {lower_first(cause)}"
     return f", because of {lower_first(cause)}"
 
