@@ -1,6 +1,6 @@
 """How the store grows and how fast it stays: single commits, then searches at several sizes.
 
-`python -m benchmarks.store_growth [--commits 5000] [--sizes 10000,100000] [--json OUT]`. Synthetic
+`python -m benchmarks.store_growth [--commits 5000] [--events 40000] [--sizes 10000,100000] [--json OUT]`. Synthetic
 data: 384-d clustered unit vectors, 40 Zipf words a key, 50 projects. Everything happens in a
 temporary folder. Latencies are p50/p95 in milliseconds of one caller on one event loop.
 """
@@ -19,11 +19,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from hindsight_daemon.clock import SystemClock, new_id
 from hindsight_daemon.config import StoreSettings
-from hindsight_daemon.model import Key, Memory
+from hindsight_daemon.model import Event, Key, Memory, Origin
 from hindsight_daemon.paths import resolve_paths
 from hindsight_daemon.store.open import open_store
 from hindsight_daemon.store.port import SearchFilter, Store, WriteBatch
@@ -172,6 +173,48 @@ async def single_commits(folder: str, commits: int) -> dict[str, Any]:
     return result
 
 
+async def ingest(folder: str, count: int) -> dict[str, Any]:
+    """Commit transcript events in batches as the tailer does, then read a session back."""
+    store, source = await _opened(folder), Source(3)
+    text = [source.words(250) for _ in range(200)]
+    size = 0
+    started = time.perf_counter()
+    for first in range(0, count, _BATCH):
+        events = tuple(
+            Event(
+                id=f"claude-code:{first + n}",
+                agent="claude-code",
+                session_id=f"s{first // 2000}",
+                seq=first + n,
+                role="assistant",
+                kind="text",
+                text=text[n % len(text)],
+                ts=datetime.now(UTC),
+                origin=Origin(path="/t.jsonl", line=n, sha256="0" * 64),
+            )
+            for n in range(_BATCH)
+        )
+        size += sum(len(msgspec.json.encode(event)) for event in events)
+        await store.known_events([event.id for event in events])
+        await store.commit(WriteBatch(events=events))
+    committed = time.perf_counter() - started
+    await store.flush()
+    folded = time.perf_counter() - started
+    started = time.perf_counter()
+    read = len([event async for event in store.events_of("s1")])
+    result = {
+        "mb": round(size / 1e6, 1),
+        "mb_per_s": round(size / 1e6 / folded, 1),
+        "acknowledged_mb_per_s": round(size / 1e6 / committed, 1),
+        "read_events": read,
+        "read_ms": round((time.perf_counter() - started) * 1e3),
+        "rss_mb": round(rss_mb()),
+        "size": await describe(store),
+    }
+    await store.close()
+    return result
+
+
 async def at_size(folder: str, rows: int) -> dict[str, Any]:
     """Fill the store in batches to a size, let it settle, and time reads."""
     store, source = await _opened(folder), Source(2)
@@ -203,6 +246,7 @@ def main() -> None:
     """Run what was asked for and print it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--commits", type=int, default=5000)
+    parser.add_argument("--events", type=int, default=40_000)
     parser.add_argument("--sizes", default="10000,100000")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -211,6 +255,10 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             results["single commits"] = asyncio.run(single_commits(folder, options.commits))
             print(json.dumps(results, indent=1), flush=True)
+    if options.events:
+        with tempfile.TemporaryDirectory() as folder:
+            results["ingest"] = asyncio.run(ingest(folder, options.events))
+            print(json.dumps(results["ingest"], indent=1), flush=True)
     for size in [int(text) for text in options.sizes.split(",") if text]:
         with tempfile.TemporaryDirectory() as folder:
             results[f"{size} keys"] = asyncio.run(at_size(folder, size))

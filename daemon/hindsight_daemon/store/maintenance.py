@@ -93,7 +93,11 @@ def _why_compact(health: TableHealth, *, idle_s: float, force: bool) -> str:
         return f"idle with {health.fragments} fragments"
     if health.unindexed_rows >= max(UNINDEXED_LIMIT, UNINDEXED_SHARE * health.rows):
         return f"{health.unindexed_rows} rows not indexed"
-    if health.folds and is_wasteful(health):
+    if (
+        health.folds
+        and is_wasteful(health)
+        and health.since_compaction_s > KEEP_VERSIONS_WASTEFUL.total_seconds()
+    ):
         return f"{health.disk_bytes} bytes on disk for {health.live_bytes}"
     return ""
 
