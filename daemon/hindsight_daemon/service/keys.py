@@ -7,10 +7,14 @@ from typing import Literal, get_args
 
 from hindsight_daemon.engine.pieces import pieces_of
 from hindsight_daemon.engine.terms import terms_text
-from hindsight_daemon.model import Key, Memory
+from hindsight_daemon.model import Key, Memory, MemoryKind
 
 KeyKind = Literal["text", "goal", "lesson", "question", "error", "entity"]
 _KEY_KINDS: tuple[str, ...] = get_args(KeyKind)
+
+# A preference or decision that came up during a task answers questions about itself, not about
+# the task; with the goal as a key it would crowd out what solved it.
+_ABOUT_THEIR_TASK: tuple[MemoryKind, ...] = ("episode", "solution", "lesson", "procedure")
 
 
 def keys_for(memory: Memory, extra: Iterable[tuple[str, str]] = ()) -> tuple[Key, ...]:
@@ -20,9 +24,11 @@ def keys_for(memory: Memory, extra: Iterable[tuple[str, str]] = ()) -> tuple[Key
     """
     spoken = f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
     wanted: list[tuple[str, str]] = [("text", piece) for piece in pieces_of(spoken)]
-    if memory.task_goal and memory.kind != "turn":
+    if memory.task_goal:
         wanted.append(("goal", memory.task_goal))
     wanted.extend(extra)
+    if memory.kind not in _ABOUT_THEIR_TASK:
+        wanted = [(kind, text) for kind, text in wanted if kind != "goal"]
     seen: set[str] = set()
     keys: list[Key] = []
     for kind, text in wanted:
