@@ -134,6 +134,44 @@ def test_what_the_harness_says_in_the_users_name_is_synthetic(tmp_path: Path) ->
     ]
 
 
+def test_a_command_of_the_users_own_with_words_is_a_prompt(tmp_path: Path) -> None:
+    def command(name: str, words: str) -> str:
+        return f"<command-message>x</command-message><command-name>/{name}</command-name>" + (
+            f"<command-args>{words}</command-args>"
+        )
+
+    events = read(
+        tmp_path,
+        user("u1", command("orchestrate", "更新 CLAUDE.md")),
+        user("u2", command("orchestrate", "")),
+        user("u3", command("model", "opus")),
+    )
+    assert [(event.text, event.is_synthetic) for event in events] == [
+        ("/orchestrate 更新 CLAUDE.md", False),
+        ("/orchestrate", True),
+        ("/model opus", True),
+    ]
+
+
+def test_calls_without_ids_and_calls_on_their_own_lines_find_their_results(tmp_path: Path) -> None:
+    use = {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}}
+    shared = {"sessionId": SESSION, "timestamp": "2026-08-01T09:00:00Z"}
+    events = read(
+        tmp_path,
+        assistant("a1", use),
+        user("u1", [{"type": "tool_result", "content": "a"}]),
+        {**use, **shared, "uuid": "t1"},
+        {**shared, "type": "tool_result", "uuid": "r1", "name": "Bash", "output": "b"},
+    )
+    found = [(event.kind, event.text, event.tool.command) for event in events if event.tool]
+    assert found == [
+        ("tool_call", "", "ls"),
+        ("tool_result", "a", "ls"),
+        ("tool_call", "", "ls"),
+        ("tool_result", "b", "ls"),
+    ]
+
+
 def test_a_queued_command_is_a_prompt_and_a_task_notice_is_a_late_result(tmp_path: Path) -> None:
     notice = (
         "<task-notification><task-id>b1</task-id><tool-use-id>t1</tool-use-id>"

@@ -30,7 +30,7 @@ from hindsight_daemon.sources.spoken import Conversation, kind_of, role_of
 from hindsight_daemon.sources.tools import OpenCall
 
 AGENT = "chat"
-_LISTS = ("messages", "conversations", "conversation", "chat_messages", "items")
+_LISTS = ("messages", "conversations", "conversation", "chat_messages", "items", "history")
 _ROLE = ("role", "from", "sender")
 _TOOL_BLOCKS = ("tool_use", "tool_result", "thinking")
 _TIME = ("ts", "timestamp", "created_at", "create_time", "time")

@@ -43,6 +43,7 @@ from hindsight_daemon.sources.tools import (
     MAX_OPEN_CALLS,
     RUNNING,
     OpenCall,
+    category_of,
     read_call,
     unique,
 )
@@ -54,7 +55,9 @@ _SILENT = names(
     "bridge-session worktree-state relocated frame-link atis-latch file-history-snapshot "
     "file-history-delta progress started result"
 )
-_KNOWN = names("user assistant system attachment queue-operation pr-link") | _SILENT
+_KNOWN = (
+    names("user assistant system attachment queue-operation pr-link tool_use tool_result") | _SILENT
+)
 _TURN_MARKS = frozenset(("turn_duration", "stop_hook_summary"))
 _QUIET_SUBTYPES = names(
     "compact_boundary microcompact_boundary api_error local_command informational away_summary "
@@ -135,6 +138,11 @@ class ClaudeParser:
             events = self._system(record)
         elif kind == "attachment":
             events = self._attachment(mapping(record.get("attachment")))
+        elif kind == "tool_use":
+            events = (event for event in [self._call(record, "")] if event is not None)
+        elif kind == "tool_result":
+            block = {**record, "content": record.get("content", record.get("output"))}
+            events = iter([self._result(block, record, is_only=True)])
         elif kind == "pr-link":
             events = self._note(f"pull request {string(record.get('prUrl'))}".strip())
         else:
@@ -267,7 +275,9 @@ class ClaudeParser:
     def _result(self, block: dict[str, Any], record: dict[str, Any], *, is_only: bool) -> Event:
         call_id = string(block.get("tool_use_id"))
         call_id = call_id or string(record.get("sourceToolUseID"))
-        call = self._state.calls.pop(call_id, None) or OpenCall(name="")
+        name = string(block.get("name"))
+        call = self._state.calls.pop(call_id, None)
+        call = call or OpenCall(name=name, category=category_of(name))
         extra = record.get("toolUseResult") if is_only else None
         details = mapping(extra)
         text = content_text(block.get("content")) or string(extra)
@@ -311,10 +321,10 @@ class ClaudeParser:
         )
 
     def _open(self, call_id: str, call: OpenCall) -> None:
-        if call_id:
-            self._state.calls[call_id] = call
-            if len(self._state.calls) > MAX_OPEN_CALLS:
-                self._state.calls.pop(next(iter(self._state.calls)))
+        # A call without id is taken up by the next result without id.
+        self._state.calls[call_id] = call
+        if len(self._state.calls) > MAX_OPEN_CALLS:
+            self._state.calls.pop(next(iter(self._state.calls)))
 
     def _assistant(self, record: dict[str, Any]) -> Iterator[Event]:
         message = mapping(record.get("message"))
@@ -522,6 +532,8 @@ def is_claude_record(record: dict[str, Any]) -> bool:
     if kind in ("user", "assistant"):
         message = record.get("message")
         return isinstance(message, dict) and "content" in message and "parts" not in message
+    if kind in ("tool_use", "tool_result"):
+        return "sessionId" in record
     if kind == "system":
         return isinstance(record.get("subtype"), str) and "systemPayload" not in record
     if kind in ("started", "result", "mode", "progress"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from hindsight_daemon.model import EventKind, Record
+from hindsight_daemon.sources.fields import names
 from hindsight_daemon.sources.tools import DENIED, INTERRUPTED, INVALID, RUNNING, TIMEOUT
 
 _REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
@@ -24,6 +25,13 @@ _TASK_FIELD = {
 }
 _SUMMARY_EXIT = re.compile(r"exit code (-?\d+)")
 
+_BUILT_IN_COMMANDS = names(
+    "add-dir agents bashes bug clear color compact config context copy cost cwd doctor effort exit "
+    "export extra-usage fast feedback fork help hooks ide install-github-app keybindings login "
+    "logout mcp memory mobile model output-style passes permissions plan plugin privacy-settings "
+    "quit reload-plugins remote-control rename resume rewind sandbox skills stats status "
+    "statusline tasks terminal-setup theme todos upgrade usage vim"
+)
 _ENVELOPES = (
     "<command-",
     "<local-command-",
@@ -75,9 +83,12 @@ def read_prompt(text: str) -> tuple[EventKind, str, bool] | None:
     if text.startswith("This session is being continued from a previous conversation"):
         return "compaction", text, True
     if text.startswith("<command-") and (name := _COMMAND_NAME.search(text)):
-        arguments = _COMMAND_ARGS.search(text)
-        rendered = f"/{name[1].strip().lstrip('/')} {arguments[1].strip() if arguments else ''}"
-        return "prompt", rendered.strip(), True
+        command = name[1].strip().lstrip("/")
+        match = _COMMAND_ARGS.search(text)
+        arguments = match[1].strip() if match else ""
+        # What follows a command of the user's own is what the user wants done.
+        is_housekeeping = not arguments or command in _BUILT_IN_COMMANDS
+        return "prompt", f"/{command} {arguments}".strip(), is_housekeeping
     if match := _BASH_INPUT.match(text):
         return "prompt", f"!{match[1].strip()}", True
     return "prompt", text, text.startswith(_ENVELOPES)

@@ -8,7 +8,7 @@ event ids as in the parent because ids follow from turn and call, not from sessi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -292,19 +292,14 @@ class CodexParser:
         content = item.get("content", item.get("message"))
         self._ts = self._ts or item.get("timestamp")
         if role == "assistant":
-            yield from self._said("text", "assistant", content_text(content), "item")
+            yield from self._said("text", "assistant", spoken_words(content), "item")
         elif role == "user":
             yield from self._prompt(content, "item")
 
     def _prompt(self, content: Any, channel: str) -> Iterator[Event]:
-        parts = content if isinstance(content, list) else [content]
-        texts = [content_text(part) for part in parts]
-        for text in texts:
-            self._state.cwd = environment_cwd(text) or self._state.cwd
-        # Event messages leave pictures out, so they do not take part in telling twins.
-        kept = [text for text in map(strip_envelopes, texts) if text]
-        words = [text for text in kept if not text.startswith("[image")]
-        yield from self._said("prompt", "user", "\n".join(words or kept), channel)
+        for part in content if isinstance(content, list) else [content]:
+            self._state.cwd = environment_cwd(content_text(part)) or self._state.cwd
+        yield from self._said("prompt", "user", spoken_words(content, strip_envelopes), channel)
 
     def _call(self, item: dict[str, Any], kind: str) -> Iterator[Event]:
         function = mapping(item.get("function"))
@@ -488,7 +483,7 @@ class CodexParser:
         if kind == "UserMessage":
             yield from self._prompt(item.get("content"), "completed")
         elif kind == "AgentMessage":
-            text = content_text(item.get("content"))
+            text = spoken_words(item.get("content"))
             yield from self._said("text", "assistant", text, "completed")
         elif kind == "Reasoning":
             for part in sequence(item.get("summary_text")):
@@ -504,6 +499,27 @@ class CodexParser:
         error = payload.get("error")
         text = first_string(payload, "message", "text") or string(error)
         return text or first_string(mapping(error), "message", "kind") or "error"
+
+
+def spoken_words(content: Any, clean: Callable[[str], str] = str.strip) -> str:
+    """Return the words of a message; pictures count only if there is nothing else.
+
+    Event messages leave pictures out, so that they must not take part in telling twins.
+    """
+    parts = content if isinstance(content, list) else [content]
+    texts = [text for text in (clean(content_text(part)) for part in parts) if text]
+    words = [text for text in texts if not text.startswith("[image")]
+    return "\n".join(words or texts)
+
+
+def is_flat_item(record: dict[str, Any]) -> bool:
+    """Tell whether a record is an item of the generations without envelope."""
+    kind = string(record.get("type"))
+    if kind == "message":
+        return "role" in record and "content" in record
+    if kind.endswith(("_call", "_output", "_result")):
+        return kind in _FLAT_TYPES and bool({"call_id", "name", "function", "action"} & set(record))
+    return kind == "reasoning" and "summary" in record
 
 
 def mapping_or_text(arguments: Any) -> Any:
@@ -534,7 +550,7 @@ class Codex:
             kind = string(record.get("type"))
             if isinstance(record.get("payload"), dict) and kind in _ENVELOPE_TYPES:
                 good += 2
-            elif kind in _FLAT_TYPES or "record_type" in record:
+            elif is_flat_item(record) or "record_type" in record:
                 good += 1
             elif {"id", "timestamp", "instructions"} <= record.keys():
                 good += 2

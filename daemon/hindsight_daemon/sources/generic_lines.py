@@ -174,7 +174,10 @@ class GenericLines:
                 continue
             has_text = any(isinstance(record.get(name), str) for name in _TEXT)
             named = {"role", "speaker", "session", "ts", "id", "tool", "name", "author"}
-            is_plain = isinstance(record.get("text"), str) and "type" not in record
+            if "type" in record and not {"role", "speaker"} & record.keys():
+                bad += 1  # typed records belong to some agent's own format
+                continue
+            is_plain = isinstance(record.get("text"), str)
             if is_plain or ((has_text or record.get("tool")) and named & record.keys()):
                 good += 1
             else:

@@ -30,6 +30,8 @@ SOURCES: tuple[Source, ...] = (
 
 THRESHOLD = 0.5
 """Score below which a transcript is refused instead of guessed."""
+CERTAIN = 0.9
+"""Score from which no other family is asked; folders of thousands of files are looked through."""
 
 
 def source_named(name: str) -> Source:
@@ -46,10 +48,15 @@ def sniff(head: str, path: str) -> tuple[Source, float]:
 
     Raises `BadInput` that says what was seen if none fits.
     """
-    rated = [(source.score(head, path), source) for source in SOURCES]
-    best, source = max(rated, key=lambda pair: pair[0])
+    best, found = 0.0, SOURCES[0]
+    for source in SOURCES:
+        confidence = source.score(head, path)
+        if confidence > best:
+            best, found = confidence, source
+        if best >= CERTAIN:
+            break
     if best >= THRESHOLD:
-        return source, best
+        return found, best
     names = ", ".join(source.name for source in SOURCES)
     raise BadInput(
         f"`{path}` is no transcript of a known kind: {_describe(head)}",
