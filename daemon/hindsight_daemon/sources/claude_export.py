@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from hindsight_daemon.model import Event
-from hindsight_daemon.sources.claude_code import ClaudeParser
+from hindsight_daemon.sources.claude_parser import ClaudeParser
 from hindsight_daemon.sources.fields import sequence
 from hindsight_daemon.sources.json_text import decode_object
 from hindsight_daemon.sources.port import Parser, RawLine, Skipped, TranscriptContext
