@@ -1,0 +1,1 @@
+"""Man pages, completion scripts and the README's command table, made from the command tree."""

@@ -1,0 +1,182 @@
+"""The fields of documents, parameters, records and settings, with their types in words.
+
+Read from the classes themselves (`msgspec`) and, for the texts below attributes, from the source.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import textwrap
+import typing
+from collections.abc import Iterator
+from types import NoneType, UnionType
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from hindsight_daemon import config
+from hindsight_daemon.model import HistoryEntry, Memory
+from hindsight_daemon.protocol.document import Document
+
+_JSON_WORDS: dict[Any, str] = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    dict: "object",
+    Any: "any",
+}
+_OPAQUE: dict[tuple[str, str], type[Struct]] = {
+    ("MemoryDocument", "memory"): Memory,
+    ("MemoryDocument", "history"): HistoryEntry,
+    ("ListResult", "memories"): Memory,
+    ("WhyResult", "history"): HistoryEntry,
+}
+"""Fields that the wire types leave open, and the records that fill them."""
+
+
+class Field(Struct, frozen=True, kw_only=True):
+    """One field: its name, its type in words, and the record that describes it further."""
+
+    name: str
+    type: str
+    record: type[Struct] | None = None
+
+
+class Setting(Struct, frozen=True, kw_only=True):
+    """One key of the configuration file; `default` is written as TOML."""
+
+    key: str
+    type: str
+    default: str
+    text: str
+    choices: tuple[str, ...] = ()
+    variable: str = ""
+
+
+def fields_of(cls: type[Struct]) -> list[Field]:
+    """Return the fields of a class in order; `schema` is left out, since it names the document."""
+    hints = typing.get_type_hints(cls)
+    return [
+        Field(
+            name=name,
+            type=type_text(hints[name]),
+            record=_OPAQUE.get((cls.__name__, name)) or _record_in(hints[name]),
+        )
+        for name in cls.__struct_encode_fields__
+        if name != "schema"
+    ]
+
+
+def records_of(cls: type[Struct]) -> list[type[Struct]]:
+    """Return the class and every record its fields lead to, each once, in reading order."""
+    found: list[type[Struct]] = [cls]
+    for one in found:
+        found += dict.fromkeys(
+            field.record
+            for field in fields_of(one)
+            if field.record is not None and field.record not in found
+        )
+    return found
+
+
+def schema_of(cls: type[Struct]) -> str:
+    """Return the schema a document names, such as `hindsight.recall/1`; empty if it has none."""
+    for field in msgspec.structs.fields(cls):
+        if field.name == "schema" and isinstance(field.default, str):
+            return field.default
+    return ""
+
+
+def documents() -> dict[str, type[Document]]:
+    """Return every document of ours by schema."""
+    return {
+        schema: cls
+        for cls in sorted(_subclasses(Document), key=lambda cls: cls.__qualname__)
+        if cls.__module__.startswith("hindsight_") and (schema := schema_of(cls))
+    }
+
+
+def _subclasses(cls: type[Document]) -> Iterator[type[Document]]:
+    for below in cls.__subclasses__():
+        yield below
+        yield from _subclasses(below)
+
+
+def type_text(hint: Any) -> str:
+    """Return a type as JSON knows it, in words."""
+    origin = typing.get_origin(hint)
+    if origin is typing.Annotated:
+        return type_text(typing.get_args(hint)[0])
+    if origin is typing.Literal:
+        return " | ".join(str(word) for word in typing.get_args(hint))
+    if origin in (typing.Union, UnionType):
+        parts = [one for one in typing.get_args(hint) if one is not msgspec.UnsetType]
+        return " or ".join("null" if one is NoneType else type_text(one) for one in parts)
+    if origin in (list, tuple):
+        return f"array of {type_text(typing.get_args(hint)[0])}"
+    if origin is dict:
+        value = typing.get_args(hint)[1]
+        return "object" if value is Any else f"object of {type_text(value)}"
+    if hint in _JSON_WORDS:
+        return _JSON_WORDS[hint]
+    return "time" if getattr(hint, "__name__", "") == "datetime" else str(hint.__name__)
+
+
+def _record_in(hint: Any) -> type[Struct] | None:
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        return hint
+    for part in typing.get_args(hint):
+        if (found := _record_in(part)) is not None:
+            return found
+    return None
+
+
+def settings() -> list[Setting]:
+    """Return every key of the configuration file in file order."""
+    variables = {key: name for name, key in config.ENVIRONMENT.items()}
+    found = []
+    for key, (cls, name) in config.setting_keys().items():
+        hint = typing.get_type_hints(cls, include_extras=True)[name]
+        default = next(f.default for f in msgspec.structs.fields(cls) if f.name == name)
+        found.append(
+            Setting(
+                key=key,
+                type=type_text(hint) + _bound(hint),
+                default=_toml(default),
+                text=attribute_texts(cls).get(name, ""),
+                choices=config.CHOICES.get(key, ()),
+                variable=variables.get(key, ""),
+            )
+        )
+    return found
+
+
+def _bound(hint: Any) -> str:
+    least = next((part.ge for part in getattr(hint, "__metadata__", ()) if part.ge is not None), "")
+    return f", {least} or more" if least != "" else ""
+
+
+def _toml(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+@functools.cache
+def attribute_texts(cls: type[Struct]) -> dict[str, str]:
+    """Return the string that stands below each attribute in the source of a class."""
+    module = ast.parse(textwrap.dedent(inspect.getsource(cls)))
+    body = module.body[0].body if isinstance(module.body[0], ast.ClassDef) else []
+    texts: dict[str, str] = {}
+    for attribute, below in zip(body, body[1:], strict=False):
+        if (
+            isinstance(attribute, ast.AnnAssign)
+            and isinstance(attribute.target, ast.Name)
+            and isinstance(below, ast.Expr)
+            and isinstance(below.value, ast.Constant)
+            and isinstance(below.value.value, str)
+        ):
+            texts[attribute.target.id] = " ".join(below.value.value.split())
+    return texts
