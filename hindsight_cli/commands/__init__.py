@@ -1,0 +1,1 @@
+"""One module per verb: options, one call, one output. Commands never import each other."""

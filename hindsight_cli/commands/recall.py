@@ -1,0 +1,155 @@
+"""`hindsight recall`: ranked memories for a query."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+from msgspec import Struct
+
+from hindsight_cli import when
+from hindsight_cli.choices import (
+    AllProjects,
+    Kinds,
+    Layers,
+    Project,
+    Since,
+    Until,
+    each_of,
+)
+from hindsight_cli.context import AppContext, app_context, command_app
+from hindsight_cli.stdin import text_or_stdin
+
+Form = Literal["text", "context", "json"]
+INCLUDABLE = ("stale", "contradicted", "superseded", "archived")
+EXIT_NOTHING = 1
+
+app = command_app()
+
+
+class Options(Struct):
+    """The command line of a recall."""
+
+    query: str
+    limit: int = 10
+    budget_tokens: int | None = None
+    project: str = ""
+    all_projects: bool = False
+    layers: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    task_type: str = ""
+    since: str = ""
+    until: str = ""
+    include: tuple[str, ...] = ()
+    rerank: str = "auto"
+    form: Form = "text"
+    explain: bool = False
+    require_match: bool = False
+
+
+def run(options: Options, context: AppContext) -> int:
+    """Ask and print."""
+    now = when.local_now()
+    if options.form == "json":
+        context.options.json = True
+    with context.reading() as client:
+        result = client.recall(
+            options.query,
+            limit=options.limit,
+            budget_tokens=options.budget_tokens,
+            project=options.project,
+            all_projects=options.all_projects,
+            cwd=context.cwd,
+            layers=options.layers,
+            kinds=options.kinds,
+            task_type=options.task_type,
+            since=when.as_param(options.since, now),
+            until=when.as_param(options.until, now, "end"),
+            include=options.include,
+            rerank=options.rerank,
+            explain=options.explain,
+            with_context=options.form == "context",
+        )
+    context.output.recall(result, options.form)
+    return EXIT_NOTHING if options.require_match and not result.memories else 0
+
+
+@app.command(
+    epilog="""\b
+Examples:
+  hindsight recall "why did the migration test hang"
+  hindsight recall --kind decision --since 30d 缓存
+  hindsight recall --format context "$PROMPT"
+  git log -1 --format=%B | hindsight recall -
+"""
+)
+def recall(
+    ctx: typer.Context,
+    query: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="QUERY|-", help="What to look for; `-` reads it from stdin."),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", metavar="N", help="At most so many memories.")
+    ] = 10,
+    budget: Annotated[
+        int | None,
+        typer.Option("--budget", metavar="TOKENS", help="At most so many tokens of text."),
+    ] = None,
+    project: Project = "",
+    all_projects: AllProjects = False,
+    layer: Layers = None,
+    kind: Kinds = None,
+    task_type: Annotated[
+        str, typer.Option("--task-type", metavar="T", help="Prefer this type of task.")
+    ] = "",
+    since: Since = "",
+    until: Until = "",
+    include: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--include",
+            metavar="|".join(INCLUDABLE),
+            callback=each_of(INCLUDABLE),
+            help="Also memories of this status; may be repeated.",
+        ),
+    ] = None,
+    rerank: Annotated[
+        Literal["auto", "on", "off"],
+        typer.Option("--rerank", help="Whether a cross-encoder orders the best again."),
+    ] = "auto",
+    form: Annotated[
+        Form,
+        typer.Option("--format", "-f", help="Text, a fenced block for a prompt, or JSON."),
+    ] = "text",
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show how each memory came to its place.")
+    ] = False,
+    require_match: Annotated[
+        bool, typer.Option("--require-match", help="Exit with 1 if nothing is found.")
+    ] = False,
+) -> int:
+    """Find memories that answer a query.
+
+    Returns lessons, decisions, preferences, facts and past episodes, best first, each with its
+    source and standing. Inside a repository only what holds there is looked at, and everything
+    if that yields nothing. `--kind turn` searches what was said.
+    """
+    options = Options(
+        query=text_or_stdin(query or [], "query", "`hindsight recall QUERY`"),
+        limit=limit,
+        budget_tokens=budget,
+        project=project,
+        all_projects=all_projects,
+        layers=tuple(layer or ()),
+        kinds=tuple(kind or ()),
+        task_type=task_type,
+        since=since,
+        until=until,
+        include=tuple(include or ()),
+        rerank=rerank,
+        form=form,
+        explain=explain,
+        require_match=require_match,
+    )
+    return run(options, app_context(ctx))

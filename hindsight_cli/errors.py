@@ -1,0 +1,77 @@
+"""From an exception to what a person or script sees, and to the exit code.
+
+Prints nothing: `app.run` hands the result to `Output`.
+"""
+
+from __future__ import annotations
+
+import traceback
+import uuid
+from datetime import UTC, datetime
+
+import typer
+
+from hindsight_daemon.errors import Bug, HindsightError, UsageProblem
+from hindsight_daemon.paths import Paths, ensure_private_dir
+from hindsight_daemon.protocol.documents import ErrorDocument
+
+EXIT_INTERRUPTED = 130
+
+# Typer bundles its own copy of click or uses the real one, depending on its version; its public
+# `BadParameter` leads to the base classes of either.
+PARSE_ERROR: type[Exception] = next(
+    cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException"
+)
+
+
+def usage_problem(exc: Exception) -> UsageProblem:
+    """Turn a parser's complaint into our own form: one line, no period, a hint to the help."""
+    format_message = getattr(exc, "format_message", None)
+    message = str(format_message() if callable(format_message) else exc).strip().rstrip(".")
+    message = " ".join(message.split()).replace("'", "`")
+    context = getattr(exc, "ctx", None)
+    command = context.command_path if context is not None else "hindsight"
+    return UsageProblem(message[:1].lower() + message[1:], hint=f"`{command} --help`")
+
+
+def document_of(error: HindsightError) -> ErrorDocument:
+    """Return the error as the document that `--json` prints."""
+    return ErrorDocument(
+        code=error.code,
+        message=error.message,
+        hint=error.hint,
+        retryable=error.retryable,
+        detail={name: _simple(value) for name, value in error.detail.items()},
+    )
+
+
+def _simple(value: object) -> object:
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, list | tuple):
+        return [_simple(item) for item in value]
+    return str(value)
+
+
+def bug_from(exc: BaseException, paths: Paths | None) -> Bug:
+    """Describe an unexpected exception; its traceback goes to a file in the state folder."""
+    incident = uuid.uuid4().hex[:8]
+    where = _keep(exc, incident, paths)
+    return Bug(
+        f"unexpected {type(exc).__name__}: {exc} (incident {incident})",
+        hint=f"the traceback is in `{where}`" if where else "run it again with `--verbose`",
+        incident=incident,
+    )
+
+
+def _keep(exc: BaseException, incident: str, paths: Paths | None) -> str:
+    if paths is None:
+        return ""
+    text = "".join(traceback.format_exception(exc))
+    try:
+        file = ensure_private_dir(paths.state_dir) / "cli-errors.log"
+        with file.open("a", encoding="utf-8", errors="replace") as log:
+            log.write(f"{datetime.now(UTC).isoformat()} incident {incident}\n{text}\n")
+    except (OSError, HindsightError):
+        return ""
+    return str(file)

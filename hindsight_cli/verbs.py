@@ -1,0 +1,41 @@
+"""The table of commands: name, module and place in `--help`. Imports nothing."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Verb(NamedTuple):
+    """A command at top level; `module` lies in `hindsight_cli.commands`."""
+
+    module: str
+    section: str
+
+
+DAILY = "Memory"
+LOOK = "Insight"
+ADMIN = "Set-up"
+
+VERBS: dict[str, Verb] = {
+    "recall": Verb("recall", DAILY),
+    "ingest": Verb("ingest", DAILY),
+    "remember": Verb("remember", DAILY),
+    "show": Verb("show", DAILY),
+    "list": Verb("list", DAILY),
+    "why": Verb("why", DAILY),
+    "forget": Verb("forget", DAILY),
+    "stats": Verb("stats", LOOK),
+    "doctor": Verb("doctor", LOOK),
+    "demo": Verb("demo", LOOK),
+    "config": Verb("config", ADMIN),
+    "daemon": Verb("daemon", ADMIN),
+    "model": Verb("model", ADMIN),
+    "completion": Verb("completion", ADMIN),
+    "man": Verb("man", ADMIN),
+}
+
+HIDDEN: dict[str, str] = {
+    "ls": "list",
+    "__ids": "complete_ids",
+}
+"""Names that work but are not shown: aliases, and what completion scripts call."""
