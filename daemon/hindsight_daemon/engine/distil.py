@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from hindsight_daemon.engine import drafting
 from hindsight_daemon.engine.actions import Action, actions_of
+from hindsight_daemon.engine.drafts import with_literal_quote
 from hindsight_daemon.engine.entities import entities_of
 from hindsight_daemon.engine.gate import gate
 from hindsight_daemon.engine.normalize import normalize
@@ -25,7 +26,11 @@ def distil(task: Task) -> Episode | None:
     """Return what the task comes down to, or None if it is not worth an episode."""
     actions = actions_of(task)
     verdict = judge_actions(task, actions)
-    drafts = _best(drafting.drafts_of(task, actions, verdict))
+    events = {event.id: event for event in task.events}
+    drafts = tuple(
+        with_literal_quote(draft, events)
+        for draft in _best(drafting.drafts_of(task, actions, verdict))
+    )
     if gate(task, actions, drafts=len(drafts)):
         return None
     times = [event.ts for event in task.events if event.ts is not None]

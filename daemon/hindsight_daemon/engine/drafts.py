@@ -5,7 +5,10 @@ Pure; imports records, `entities` and `screen`. Shared by the drafting rules.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+
+from msgspec import structs
 
 from hindsight_daemon.engine.entities import anchors_of, entities_of
 from hindsight_daemon.engine.screen import is_instruction_like
@@ -52,6 +55,29 @@ def make_draft(
         tags=("instruction-like",) if flagged else (),
         rule=rule,
     )
+
+
+def with_literal_quote(draft: Draft, events: Mapping[str, Event]) -> Draft:
+    """Return the draft with its quote as it stands in its evidence, markup and all."""
+    words = re.findall(r"\w+", draft.quote)[:40]
+    pattern = re.compile(r"\W{0,8}?".join(map(re.escape, words))) if words else None
+    for event_id in draft.event_ids:
+        event = events.get(event_id)
+        if event is None:
+            continue
+        command = event.tool.command if event.tool is not None else ""
+        for text in (event.text, command):
+            found = text.find(draft.quote) if draft.quote else -1
+            if found >= 0:
+                return draft
+            match = pattern.search(text) if pattern is not None else None
+            if match is not None:
+                ending = re.match(r"[^\w\s]{0,3}", text[match.end() :])
+                span = match.group() + (ending.group() if ending is not None else "")
+                return structs.replace(draft, quote=span[:MAX_QUOTE_CHARS])
+    texts = (events[e].text for e in draft.event_ids if e in events)
+    first = next((text for text in texts if text.strip()), "")
+    return structs.replace(draft, quote=clip_quote(first))
 
 
 def clip_quote(text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from hindsight_daemon.engine.actions import Action
 from hindsight_daemon.engine.commands import Command, covers
@@ -142,6 +143,7 @@ def is_hang(action: Action) -> bool:
     )
 
 
+@lru_cache(maxsize=256)
 def test_ids(output: str) -> tuple[str, ...]:
     """Return the ids of the tests that a test runner reports as failed, at most eight."""
     found: list[str] = []

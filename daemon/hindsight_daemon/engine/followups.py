@@ -37,7 +37,7 @@ _ACCEPT = re.compile(
 )
 _REJECT = re.compile(
     r"\b(?:still (?:fail|broken|not|doesn.t|does not|get|getting|see|seeing|hang|crash|wrong"
-    r"|the same)\w*"
+    r"|the same|show|throw|return|happen|occur|missing|there|say|red\b|slow)\w*"
     r"|(?:doesn.t|does not|didn.t|did not|isn.t|not) (?:work|working|fix|help|compile|build"
     r"|pass)\w*"
     r"|(?:that|this|it).?s (?:wrong|not right|broken|incorrect|not what)|that is (?:wrong|not)"

@@ -39,7 +39,11 @@ def detect(text: str) -> Lang:
 
 def is_chinese(text: str) -> bool:
     """Tell whether an answer to this text should be worded in Chinese."""
-    return detect(text) in ("zh", "mixed") and bool(_HAN.search(text))
+    lang = detect(text)
+    plain = _CODE.sub(" ", text)
+    return lang == "zh" or (
+        lang == "mixed" and len(_HAN.findall(plain)) * 2 >= len(_WORD.findall(plain))
+    )
 
 
 def has_han(text: str) -> bool:

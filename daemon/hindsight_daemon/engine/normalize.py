@@ -54,6 +54,7 @@ _CJK_SPACE = re.compile(rf"(?<={_CJK})\s+|\s+(?={_CJK})")
 _BEFORE_MARK = re.compile(r"\s+(?=[,.;:!?])|(?<=[,;:!?])\s+(?=[,.;:!?])")
 _AROUND_MARK = re.compile(rf"([,;:])\s*(?={_CJK})")
 _SPACE = re.compile(r"\s+")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _EDGE = " \t\n.,;:!?-~"
 
 
@@ -74,9 +75,13 @@ def content_hash(text: str) -> str:
 
 
 def _once(text: str) -> str:
-    form = unicodedata.normalize("NFKC", text).casefold()
-    form = unicodedata.normalize("NFKC", form.translate(_PUNCTUATION))
-    form = "".join(c for c in form if not _is_invisible(c)).translate(_LOOKALIKES)
+    if text.isascii():
+        # Most texts are: the steps below them leave ASCII as it is, but for control characters.
+        form = _CONTROL.sub("", text.casefold().translate(_PUNCTUATION))
+    else:
+        form = unicodedata.normalize("NFKC", text).casefold()
+        form = unicodedata.normalize("NFKC", form.translate(_PUNCTUATION))
+        form = "".join(c for c in form if not _is_invisible(c)).translate(_LOOKALIKES)
     form = _DROPPED.sub("", form)
     form = _CJK_SPACE.sub("", _SPACE.sub(" ", form))
     form = _AROUND_MARK.sub(r"\1", _BEFORE_MARK.sub("", form))

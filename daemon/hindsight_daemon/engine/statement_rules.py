@@ -60,7 +60,9 @@ RULES: tuple[Rule, ...] = (
         r"(?:都|要|请|不要|别|一律|必须|先|用|得|统一|记得|只|不准|不能)"),
         form_not=re.compile(r"以后再(?:说|看|做|处理)|[吗？?]$")),
     Rule(name="always", score=0.9, form=re.compile(
-        rf"{_START}(?:please )?(?:(?:i want you to |make sure (?:to|you) |be sure to "
+        rf"(?:{_START}|^(?:in|for|on) (?:all |every |each )?(?:my|our|this|these|all|every"
+        rf"|each) \w+,? )"
+        rf"(?:please )?(?:(?:i want you to |make sure (?:to|you) |be sure to "
         rf"|try to )?(?:always|never)"
         r"|we (?:always|never)|(?:\w+ ){1,3}?(?:should|must|have to|has to|needs? to) (?:always"
         r"|never)|(?:always|never) (?:should|must) \w+) "
@@ -68,9 +70,9 @@ RULES: tuple[Rule, ...] = (
         r"|give up|be|stop|forget|knew|said|felt|thought|heard|went|got|took|made)\b)"
         r"[a-z][\w-]+ \S", re.I), form_not=_BUG_TALK),
     Rule(name="always", score=0.9, form=re.compile(
-        rf"{_START_ZH}(?:务必|始终|永远(?:不要|都|别)|一律|切勿|千万(?:不要|别)|绝对?不(?:要|能"
-        rf"|允许|可以|准)|禁止|严禁"
-        r"|必须(?:始终|总是|都|一直)|统一(?:用|使用|采用))"),
+        rf"(?:务必|切勿|千万(?:不要|别)|严禁|一律(?:用|使用|采用|要|不)|必须(?:始终|总是|一直))"
+        rf"|{_START_ZH}(?:始终|永远(?:不要|都|别)|绝对?不(?:要|能|允许|可以|准)|禁止|必须都"
+        r"|统一(?:用|使用|采用))"),
         form_not=_QUESTION_ZH),
     Rule(name="never-again", score=0.9, form=re.compile(
         r"\b(?:don.?t|do not|never|stop|no more)\b.{3,}\b(?:again|ever|anymore|any more)\b"

@@ -36,7 +36,7 @@ def sentence_case(text: str) -> str:
     if not clean:
         return ""
     first = clean.split(" ", 1)[0]
-    if first.islower() and first.isalpha() and first.isascii():
+    if re.fullmatch(r"[a-z]+(?:['’][a-z]+)?[,:]?", first):
         clean = clean[0].upper() + clean[1:]
     if clean[-1] in ".!?。！？…":
         return clean.rstrip("!！") + (
