@@ -8,18 +8,21 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import itertools
 import textwrap
 import typing
-from collections.abc import Iterator
 from types import NoneType, UnionType
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from hindsight_cli import documents as own_documents
 from hindsight_daemon import config
 from hindsight_daemon.model import HistoryEntry, Memory
+from hindsight_daemon.protocol import documents as wire_documents
 from hindsight_daemon.protocol.document import Document
+from hindsight_daemon.protocol.documents import SourceView
 
 _JSON_WORDS: dict[Any, str] = {
     str: "string",
@@ -36,13 +39,17 @@ _OPAQUE: dict[tuple[str, str], type[Struct]] = {
     ("WhyResult", "history"): HistoryEntry,
 }
 """Fields that the wire types leave open, and the records that fill them."""
+_SHOWN: dict[type[Struct], dict[str, str]] = {
+    HistoryEntry: {"memory_id": "", "before": "object or null", "after": "object or null"},
+}
+"""Stored fields that are shown in another form, or (empty) not at all."""
 
 
 class Field(Struct, frozen=True, kw_only=True):
     """One field: its name, its type in words, and the record that describes it further."""
 
     name: str
-    type: str
+    kind: str
     record: type[Struct] | None = None
 
 
@@ -50,7 +57,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     """One key of the configuration file; `default` is written as TOML."""
 
     key: str
-    type: str
+    kind: str
     default: str
     text: str
     choices: tuple[str, ...] = ()
@@ -60,26 +67,30 @@ class Setting(Struct, frozen=True, kw_only=True):
 def fields_of(cls: type[Struct]) -> list[Field]:
     """Return the fields of a class in order; `schema` is left out, since it names the document."""
     hints = typing.get_type_hints(cls)
-    return [
+    shown = _SHOWN.get(cls, {})
+    fields = [
         Field(
             name=name,
-            type=type_text(hints[name]),
+            kind=shown.get(name) or type_text(hints[name]),
             record=_OPAQUE.get((cls.__name__, name)) or _record_in(hints[name]),
         )
         for name in cls.__struct_encode_fields__
-        if name != "schema"
+        if name != "schema" and shown.get(name) != ""
     ]
+    if cls is Memory:
+        # What is derived for display comes beside the stored fields.
+        fields.insert(1, Field(name="short_id", kind="string"))
+        fields.append(Field(name="source", kind="SourceView", record=SourceView))
+    return fields
 
 
 def records_of(cls: type[Struct]) -> list[type[Struct]]:
     """Return the class and every record its fields lead to, each once, in reading order."""
     found: list[type[Struct]] = [cls]
     for one in found:
-        found += dict.fromkeys(
-            field.record
-            for field in fields_of(one)
-            if field.record is not None and field.record not in found
-        )
+        for field in fields_of(one):
+            if field.record is not None and field.record not in found:
+                found.append(field.record)
     return found
 
 
@@ -92,18 +103,14 @@ def schema_of(cls: type[Struct]) -> str:
 
 
 def documents() -> dict[str, type[Document]]:
-    """Return every document of ours by schema."""
-    return {
-        schema: cls
-        for cls in sorted(_subclasses(Document), key=lambda cls: cls.__qualname__)
-        if cls.__module__.startswith("hindsight_") and (schema := schema_of(cls))
-    }
-
-
-def _subclasses(cls: type[Document]) -> Iterator[type[Document]]:
-    for below in cls.__subclasses__():
-        yield below
-        yield from _subclasses(below)
+    """Return every document that is printed or sent, by schema."""
+    classes = [
+        one
+        for module in (wire_documents, own_documents)
+        for one in vars(module).values()
+        if isinstance(one, type) and issubclass(one, Document)
+    ]
+    return {schema: cls for cls in classes if (schema := schema_of(cls))}
 
 
 def type_text(hint: Any) -> str:
@@ -145,7 +152,7 @@ def settings() -> list[Setting]:
         found.append(
             Setting(
                 key=key,
-                type=type_text(hint) + _bound(hint),
+                kind=type_text(hint) + _bound(hint),
                 default=_toml(default),
                 text=attribute_texts(cls).get(name, ""),
                 choices=config.CHOICES.get(key, ()),
@@ -170,7 +177,7 @@ def attribute_texts(cls: type[Struct]) -> dict[str, str]:
     module = ast.parse(textwrap.dedent(inspect.getsource(cls)))
     body = module.body[0].body if isinstance(module.body[0], ast.ClassDef) else []
     texts: dict[str, str] = {}
-    for attribute, below in zip(body, body[1:], strict=False):
+    for attribute, below in itertools.pairwise(body):
         if (
             isinstance(attribute, ast.AnnAssign)
             and isinstance(attribute.target, ast.Name)

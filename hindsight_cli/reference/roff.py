@@ -7,6 +7,7 @@ Macro arguments hold fixed words only; all free text stands on text lines, where
 
 from __future__ import annotations
 
+import itertools
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -91,9 +92,12 @@ def paragraphs(texts: Iterable[str]) -> list[str]:
     return [one for text in texts for one in (".PP", *filled(inline(text)))]
 
 
-def entry(tag: str, body: Sequence[str]) -> list[str]:
-    """Return a tagged paragraph: `tag` is escaped text, `body` marked-up paragraphs."""
-    lines = [".TP", line(tag)]
+def entry(tag: str, body: Sequence[str], width: int = 0) -> list[str]:
+    """Return a tagged paragraph: `tag` is escaped text, `body` marked-up paragraphs.
+
+    `width` is the room for the tag in characters; 0 is the usual indent.
+    """
+    lines = [f".TP {width}" if width else ".TP", line(tag)]
     for number, text in enumerate(body):
         lines += ([".IP"] if number else []) + filled(inline(text))
     # A tag needs a body, or it would swallow the next request.
@@ -111,5 +115,9 @@ def example(lines: Sequence[str]) -> list[str]:
 
 
 def page(*blocks: Sequence[str]) -> str:
-    """Join the blocks of a page."""
-    return "\n".join(one for block in blocks for one in block) + "\n"
+    """Join the blocks of a page; a paragraph that a heading begins anyway is not begun twice."""
+    lines: list[str] = []
+    for one in itertools.chain.from_iterable(blocks):
+        if not (one == ".PP" and lines and lines[-1].startswith((".SH", ".SS"))):
+            lines.append(one)
+    return "\n".join(lines) + "\n"

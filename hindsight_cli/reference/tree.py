@@ -98,9 +98,7 @@ def read_tree(root: Any) -> Command:
     Raises `Bug` if an attribute is gone that `ADAPTED` names.
     """
     _demand(root, "group")
-    shared = {
-        tuple(param.opts) for param in root.params if param.param_type_name == "option"
-    }
+    shared = {tuple(param.opts) for param in root.params if param.param_type_name == "option"}
     help_names = (root.context_settings or {}).get("help_option_names", ["--help"])
     help_option = Option(names=_ordered(help_names), help="Show the help.", is_global=True)
     return _read(root, (), shared, help_option)
