@@ -6,8 +6,9 @@ former revision. Nothing is written for a task unless its episode and all its le
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -17,7 +18,15 @@ from hindsight_daemon.engine.lang import detect
 from hindsight_daemon.engine.normalize import content_hash
 from hindsight_daemon.engine.segment import segment
 from hindsight_daemon.engine.task import Draft, Episode, Task
-from hindsight_daemon.model import Evidence, HistoryEntry, Key, Memory, SessionState
+from hindsight_daemon.model import (
+    DISTILLED_KINDS,
+    Event,
+    Evidence,
+    HistoryEntry,
+    Key,
+    Memory,
+    SessionState,
+)
 from hindsight_daemon.service.keys import keys_for
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.service.turns import evidence_of
@@ -35,6 +44,16 @@ class Consolidated(msgspec.Struct):
     refused: int = 0
 
 
+class Learned(msgspec.Struct):
+    """A task's memories as they would be without any others: pure work, done in a thread."""
+
+    task: Task
+    episode_id: str
+    lessons: list[tuple[Memory, tuple[Key, ...]]] = []
+    episode: Memory | None = None
+    refused: int = 0
+
+
 async def consolidate_session(s: Services, session_id: str, *, final: bool) -> Consolidated:
     """Distil the tasks of a session; `final` also closes the one at its end.
 
@@ -44,146 +63,142 @@ async def consolidate_session(s: Services, session_id: str, *, final: bool) -> C
     state = await s.store.session(session_id)
     if state is None:
         return made
-    former = await s.store.memories_of_session(
-        session_id, ("episode", "lesson", "preference", "decision", "solution", "fact", "procedure")
-    )
-    tasks = await _tasks(s, session_id)
-    for number, task in enumerate(tasks):
-        is_last = number == len(tasks) - 1
-        if is_last and not final and not task.is_ended:
-            break
-        await _consolidate_task(s, state, task, former, made)
+    former = {m.id: m for m in await s.store.memories_of_session(session_id, DISTILLED_KINDS)}
+    events = [event async for event in s.store.events_of(session_id)]
+    learned = await asyncio.to_thread(_learn, s, state, events, former, final)
+    changes = _Changes()
+    for one in learned:
+        await _take_in(s, one, former, changes, made)
+    consolidated = state.events if final else state.consolidated_events
     await s.write(
         WriteBatch(
-            sessions=(
-                msgspec.structs.replace(
-                    state, consolidated_events=state.events if final else state.consolidated_events
-                ),
-            )
+            memories=tuple(changes.memories.values()),
+            keys=tuple(changes.keys),
+            replace_keys_of=tuple(changes.replaced),
+            removed=tuple(changes.removed),
+            history=tuple(changes.history),
+            sessions=(msgspec.structs.replace(state, consolidated_events=consolidated),),
         )
     )
     return made
 
 
-async def _tasks(s: Services, session_id: str) -> list[Task]:
-    events = [event async for event in s.store.events_of(session_id)]
-    return list(segment(events))
+class _Changes:
+    """What a run over one session will write, in one batch."""
+
+    def __init__(self) -> None:
+        self.memories: dict[str, Memory] = {}
+        self.keys: list[Key] = []
+        self.replaced: list[str] = []
+        self.removed: list[str] = []
+        self.history: list[HistoryEntry] = []
 
 
-async def _consolidate_task(
+def _learn(
     s: Services,
     state: SessionState,
-    task: Task,
-    former: Sequence[Memory],
-    made: Consolidated,
-) -> None:
-    episode_id = id_from(_start(task, s), f"episode:{task.id}")
-    known = next((memory for memory in former if memory.id == episode_id), None)
-    if known is not None and known.source_hash == task.content_hash:
-        return
-    earlier = [memory for memory in former if episode_id in memory.derived_from]
+    events: list[Event],
+    former: dict[str, Memory],
+    final: bool,
+) -> list[Learned]:
+    tasks = list(segment(events))
+    learned = []
+    for number, task in enumerate(tasks):
+        if number == len(tasks) - 1 and not (final or task.is_ended):
+            break
+        episode_id = id_from(_start(task), f"episode:{task.id}")
+        known = former.get(episode_id)
+        if known is None or known.source_hash != task.content_hash:
+            learned.append(_learned(s, state, task, episode_id))
+    return learned
+
+
+def _learned(s: Services, state: SessionState, task: Task, episode_id: str) -> Learned:
+    result = Learned(task=task, episode_id=episode_id)
     episode = distil(task)
     if episode is None:
-        if known is not None:
-            await _replace(s, known, earlier, (), (), ())
-        return
-    memories, keys, history, refused = await _build(s, state, task, episode, episode_id)
-    made.refused += refused
-    if not memories:
-        return
-    await _replace(s, known, earlier, memories, keys, history)
-    made.episodes += 1
-    made.memory_ids.extend(memory.id for memory in memories)
-
-
-def _start(task: Task, s: Services) -> datetime:
-    # A transcript without times still needs ids that do not change from run to run.
-    return next(
-        (e.ts for e in task.events if e.ts), datetime.fromtimestamp(0, s.clock.now().tzinfo)
-    )
-
-
-async def _replace(
-    s: Services,
-    known: Memory | None,
-    earlier: Sequence[Memory],
-    memories: tuple[Memory, ...],
-    keys: tuple[Key, ...],
-    history: tuple[HistoryEntry, ...],
-) -> None:
-    kept = {memory.id for memory in memories}
-    gone = [m.id for m in [*earlier, *([known] if known else [])] if m.id not in kept]
-    retired = tuple(
-        HistoryEntry(
-            at=s.clock.now(),
-            actor=_ACTOR,
-            action="replaced",
-            memory_id=memory_id,
-            reason="its task went on",
-        )
-        for memory_id in gone
-    )
-    await s.write(
-        WriteBatch(
-            memories=memories,
-            keys=keys,
-            replace_keys_of=tuple(kept),
-            removed=tuple(gone),
-            history=history + retired,
-        )
-    )
-
-
-async def _build(
-    s: Services, state: SessionState, task: Task, episode: Episode, episode_id: str
-) -> tuple[tuple[Memory, ...], tuple[Key, ...], tuple[HistoryEntry, ...], int]:
-    memories: list[Memory] = []
-    keys: list[Key] = []
-    refused = 0
+        return result
     for draft in episode.drafts:
         verdict = s.gate.screen(draft.text)
         if verdict.is_refused:
-            refused += 1
+            result.refused += 1
             continue
         memory = _lesson(s, state, task, draft, verdict.text, episode_id)
-        twin = await s.store.same_content(memory.content_hash, memory.project)
-        if twin is not None and twin != memory.id:
-            merged = await _merged(s, twin, memory)
-            if merged is not None:
-                memories.append(merged)
-                continue
-        memories.append(memory)
-        keys.extend(keys_for(memory, _clean_keys(s, draft.keys)))
+        result.lessons.append((memory, keys_for(memory, _clean_keys(s, draft.keys))))
     verdict = s.gate.screen(episode.summary)
     if verdict.is_refused:
-        refused += 1
+        result.refused += 1
     else:
-        whole = _episode(s, state, task, episode, verdict.text, episode_id, memories)
-        memories.append(whole)
-        keys.extend(keys_for(whole))
-    history = tuple(
-        HistoryEntry(
-            at=s.clock.now(),
-            actor=_ACTOR,
-            action="learned",
-            memory_id=memory.id,
-            reason=f"session {state.session_id}",
-            after=msgspec.json.encode(memory).decode(),
-        )
-        for memory in memories
+        lessons = [memory for memory, _ in result.lessons]
+        result.episode = _episode(s, state, task, episode, verdict.text, episode_id, lessons)
+    return result
+
+
+def _start(task: Task) -> datetime:
+    # A transcript without times still needs ids that do not change from run to run.
+    return next((e.ts for e in task.events if e.ts), datetime.fromtimestamp(0, UTC))
+
+
+async def _take_in(
+    s: Services,
+    one: Learned,
+    former: dict[str, Memory],
+    changes: _Changes,
+    made: Consolidated,
+) -> None:
+    """Add one task's memories to the changes: merged with twins, its earlier revision removed."""
+    made.refused += one.refused
+    kept: list[Memory] = []
+    for memory, keys in one.lessons:
+        twin = await _twin(s, memory, changes)
+        if twin is None:
+            changes.keys.extend(keys)
+            changes.replaced.append(memory.id)
+            kept.append(memory)
+        else:
+            kept.append(_strengthened(twin, memory, s.clock.now()))
+    if one.episode is not None:
+        changes.keys.extend(keys_for(one.episode))
+        changes.replaced.append(one.episode.id)
+        kept.append(one.episode)
+    now = s.clock.now()
+    keep = {memory.id for memory in kept} | set(changes.memories)
+    for memory in former.values():
+        # A lesson that other tasks support too stays, whatever became of this one.
+        mine = memory.id == one.episode_id or memory.derived_from == (one.episode_id,)
+        if mine and memory.id not in keep:
+            changes.removed.append(memory.id)
+            changes.history.append(_entry(now, "replaced", memory.id, "its task went on"))
+    for memory in kept:
+        changes.memories[memory.id] = memory
+        after = msgspec.json.encode(memory).decode()
+        why = f"session {one.task.session_id}"
+        changes.history.append(_entry(now, "learned", memory.id, why, after))
+    if one.episode is not None:
+        made.episodes += 1
+    made.memory_ids.extend(memory.id for memory in kept)
+
+
+def _entry(at: datetime, action: str, memory_id: str, reason: str, after: str = "") -> HistoryEntry:
+    return HistoryEntry(
+        at=at, actor=_ACTOR, action=action, memory_id=memory_id, reason=reason, after=after
     )
-    return tuple(memories), tuple(keys), history, refused
 
 
-def _clean_keys(s: Services, keys: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
-    return [(kind, s.gate.screen(text).text) for kind, text in keys]
-
-
-async def _merged(s: Services, twin_id: str, newer: Memory) -> Memory | None:
-    """Return the known memory strengthened by the evidence of the new one."""
-    twin = (await s.store.get([twin_id])).get(twin_id)
-    if twin is None or twin.kind == "turn":
+async def _twin(s: Services, memory: Memory, changes: _Changes) -> Memory | None:
+    """Return a memory that says the same in the same project, stored or about to be."""
+    for other in changes.memories.values():
+        same = (other.content_hash, other.project) == (memory.content_hash, memory.project)
+        if same and other.id != memory.id:
+            return other
+    twin_id = await s.store.same_content(memory.content_hash, memory.project)
+    if twin_id is None or twin_id == memory.id:
         return None
+    twin = (await s.store.get([twin_id])).get(twin_id)
+    return twin if twin is not None and twin.kind != "turn" else None
+
+
+def _strengthened(twin: Memory, newer: Memory, now: datetime) -> Memory:
     known = {link.event_ids for link in twin.evidence}
     fresh = tuple(link for link in newer.evidence if link.event_ids not in known)
     if not fresh:
@@ -193,9 +208,13 @@ async def _merged(s: Services, twin_id: str, newer: Memory) -> Memory | None:
         evidence=twin.evidence + fresh,
         derived_from=tuple(dict.fromkeys([*twin.derived_from, *newer.derived_from])),
         confidence=round(twin.confidence + (1 - twin.confidence) * 0.25, 4),
-        updated_at=s.clock.now(),
+        updated_at=now,
         version=twin.version + 1,
     )
+
+
+def _clean_keys(s: Services, keys: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
+    return [(kind, s.gate.screen(text).text) for kind, text in keys]
 
 
 def _evidence(task: Task, draft: Draft) -> tuple[Evidence, ...]:
@@ -211,7 +230,7 @@ def _lesson(
     at = next((e.ts for e in reversed(task.events) if e.ts), None)
     digest = content_hash(text)
     return Memory(
-        id=id_from(at or _start(task, s), f"lesson:{task.id}:{digest}"),
+        id=id_from(at or _start(task), f"lesson:{task.id}:{digest}"),
         layer="semantic",
         kind=draft.kind,
         text=text,

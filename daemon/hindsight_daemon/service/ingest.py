@@ -140,11 +140,15 @@ async def read_one(
             label=target.label,
             final=params.final,
         )
-        while True:
-            batch = await asyncio.to_thread(_next, batches)
-            if batch is None:
-                break
-            await _store(s, params, batch, report, result)
+        reading = asyncio.create_task(asyncio.to_thread(_next, batches))
+        while (batch := await reading) is not None:
+            # The next batch is parsed while this one is written.
+            reading = asyncio.create_task(asyncio.to_thread(_next, batches))
+            try:
+                await _store(s, params, batch, report, result)
+            except BaseException:
+                await asyncio.wait([reading])
+                raise
             reached = min(batch.checkpoint.offset, target.size_bytes)
             await call.report("read", done_bytes + reached, total_bytes, name)
     except StorageFailed:
