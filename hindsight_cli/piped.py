@@ -66,7 +66,8 @@ def _ends_by_signal() -> Iterator[None]:
 def take_stream(paths: Paths, feed: Feed, head: bytes = b"") -> bool:
     """Read stdin to its end and feed it; False if it was cut short by Ctrl-C or a signal.
 
-    `head` is what was read of it before. Raises `NoInput` if nothing came, `DiskFull` or `OutputFailed` if the spool cannot be written.
+    `head` is what was read of it before. Raises `NoInput` if nothing came, `DiskFull` or
+    `OutputFailed` if the spool cannot be written.
     """
     ensure_private_dir(paths.state_dir)
     folder = ensure_private_dir(paths.spool_dir)
