@@ -1,8 +1,9 @@
 """How the store grows and how fast it stays: single commits, then searches at several sizes.
 
-`python -m benchmarks.store_growth [--commits 5000] [--events 40000] [--sizes 10000,100000] [--json OUT]`. Synthetic
-data: 384-d clustered unit vectors, 40 Zipf words a key, 50 projects. Everything happens in a
-temporary folder. Latencies are p50/p95 in milliseconds of one caller on one event loop.
+`python -m benchmarks.store_growth [--commits 5000] [--events 40000] [--sizes 10000,100000]
+[--json OUT]`. Synthetic data: 384-d clustered unit vectors, 40 Zipf words a key, 50 projects.
+Everything happens in a temporary folder. Latencies are p50/p95 in milliseconds of one caller on
+one event loop.
 """
 
 from __future__ import annotations

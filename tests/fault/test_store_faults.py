@@ -247,7 +247,7 @@ def test_a_journal_with_damaged_pages_gives_back_what_can_be_read(damaged_journa
         file.seek(size - 8192)
         file.write(os.urandom(8192))
     db = connect(damaged_journal, read_only=False)
-    db.execute("DELETE FROM note WHERE name = 'clean'")  # as after a crash
+    db.execute("DELETE FROM note WHERE name = 'closed'")  # as after a crash
     db.close()
     with_store(lambda store: store.list(everything(), limit=100))
 

@@ -18,18 +18,8 @@ from hindsight_daemon.store.where import conditions, lance_literal, matches, mat
 from tests.support.store_builders import T0, a_memory
 
 COLUMNS = [
-    "id",
-    "project",
-    "kind",
-    "layer",
-    "status",
-    "agent",
-    "agent_role",
-    "task_type",
-    "session_id",
-    "scope",
-    "created_at",
-    "expires_at",
+    *("id", "project", "kind", "layer", "status", "agent", "agent_role", "task_type"),
+    *("session_id", "scope", "created_at", "expires_at"),
 ]
 TRICKY = [
     "",

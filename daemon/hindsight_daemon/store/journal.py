@@ -75,6 +75,8 @@ class Journal:
         self._thread: threading.Thread | None = None
         self._writer: sqlite3.Connection | None = None
         self._closed = False
+        self.was_closed = False
+        """Whether the process that had it open before closed it."""
         with storage_errors(f"journal `{path}`"):
             if read_only:
                 self.reader = connect(path, read_only=True)
@@ -93,10 +95,10 @@ class Journal:
         self._thread = threading.Thread(target=self._write_loop, name="journal", daemon=True)
         self._thread.start()
 
-    @staticmethod
-    def _check_after_crash(connection: sqlite3.Connection) -> None:
-        clean = connection.execute("DELETE FROM note WHERE name = 'clean'").rowcount
-        if not clean:
+    def _check_after_crash(self, connection: sqlite3.Connection) -> None:
+        found = connection.execute("DELETE FROM note WHERE name = 'closed'").rowcount
+        self.was_closed = found > 0
+        if not self.was_closed:
             said = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if said != "ok":
                 raise StoreCorrupt(f"journal is damaged: {said.splitlines()[-1]}")
@@ -139,7 +141,7 @@ class Journal:
         self.reader.close()
         if self._writer is not None:
             with contextlib.suppress(sqlite3.Error):
-                self._writer.execute("INSERT OR REPLACE INTO note VALUES ('clean', '1')")
+                self._writer.execute("INSERT OR REPLACE INTO note VALUES ('closed', '1')")
                 self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._writer.close()
 

@@ -84,8 +84,12 @@ class Lance:
             connection = await lancedb.connect_async(uri, session=session)
         return cls(connection, local, read_only=read_only)
 
-    async def open(self, table: Table) -> None:
-        """Open a table, or create it with its full-text index; a reader leaves it out instead."""
+    async def open(self, table: Table, *, is_synced: bool) -> None:
+        """Open a table, or create it with its full-text index; a reader leaves it out instead.
+
+        Unless `is_synced`, its files are synced first: a killed process may have left some that
+        later versions of the table will refer to.
+        """
         with engine_errors(f"table `{table.label}`"):
             if table.label in await self._names():
                 handle = await self._connection.open_table(table.label)
@@ -109,7 +113,8 @@ class Lance:
                 self._key_rows = await handle.count_rows()
         if self._local is not None and not self._read_only:
             self._sweeps[table] = SyncSweep(self.folder(table))
-            await asyncio.to_thread(self._sweeps[table].sync)
+            sweep = self._sweeps[table]
+            await asyncio.to_thread(sweep.mark_all if is_synced else sweep.sync)
 
     async def _names(self) -> list[str]:
         names: list[str] = []

@@ -100,7 +100,7 @@ async def _assemble(
     location = uri if local is None else str(local)
     lance = await Lance.connect(location, local, settings, read_only=read_only)
     for table in Table:
-        await lance.open(table)
+        await lance.open(table, is_synced=journal.was_closed)
     if not has_catalog and not read_only:
         await _write_catalog(journal, lance, rows, problems)
     parts = Parts(

@@ -13,11 +13,20 @@ import numpy as np
 import pyarrow as pa
 
 from hindsight_daemon.model import Key, Record
-from hindsight_daemon.store.outbox import Floats, OutboxRow, Table, from_micros, micros
+from hindsight_daemon.store.outbox import (
+    Floats,
+    OutboxRow,
+    Table,
+    encode,
+    from_micros,
+    micros,
+)
 from hindsight_daemon.store.schema import (
+    RECORD,
     RECORDS,
     SCHEMAS,
     TIME,
+    WHOLE_RECORDS,
     field_types,
     is_nested,
     vector_column,
@@ -49,7 +58,9 @@ def table_of(table: Table, rows: Sequence[OutboxRow]) -> pa.Table:
     arrays: list[pa.Array] = []
     fields: list[pa.Field] = []
     for field in SCHEMAS[table]:
-        if field.name == "vector":
+        if field.name == RECORD:
+            arrays.append(pa.array([encode(record) for record in records], field.type))
+        elif field.name == "vector":
             vectors = [None if row.vector is None else row.vector.tolist() for row in rows]
             arrays.append(pa.array(vectors, field.type))
         else:
@@ -96,11 +107,16 @@ def _vectors(vectors: Sequence[Floats | None]) -> pa.Array:
 
 def columns_of(record_type: type[Record]) -> list[str]:
     """Return the table's columns that a record is rebuilt from; vectors are left out."""
+    if record_type in WHOLE_RECORDS:
+        return [RECORD]
     return [name for name in field_types(record_type) if name != "vector"]
 
 
 def records_of(table: pa.Table, record_type: type[R]) -> list[R]:
     """Rebuild the records of a result; columns that it lacks take the field's default."""
+    if record_type in WHOLE_RECORDS:
+        decode = msgspec.msgpack.Decoder(record_type).decode
+        return [decode(body) for body in table.column(RECORD).to_pylist()]
     names = [name for name in columns_of(record_type) if name in table.column_names]
     columns = [_values(table.column(name), (record_type, name)) for name in names]
     return [

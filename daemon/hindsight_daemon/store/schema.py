@@ -31,6 +31,12 @@ _PLAIN: dict[Any, pa.DataType] = {
 _COMPRESSED = {b"lance-encoding:compression": b"zstd", b"lance-encoding:compression-level": b"3"}
 _COMPRESSED_COLUMNS = {(Event, "text"), (Event, "tool"), (Event, "origin")}
 
+RECORD = "record"
+"""Column with the whole record as MessagePack, vectors left out."""
+WHOLE_RECORDS: tuple[type[Record], ...] = (Memory, Key)
+"""Records that reads rebuild from `RECORD`: a column costs as much to fetch as a row, so fifty of
+them are too slow for recall. The plain columns serve filters, indices and other programs."""
+
 RECORDS: dict[Table, type[Record]] = {
     Table.MEMORIES: Memory,
     Table.KEYS: Key,
@@ -70,14 +76,17 @@ def field_types(record_type: type[Record]) -> dict[str, Any]:
 
 
 def _schema(record_type: type[Record]) -> pa.Schema:
-    return pa.schema(
+    fields = [
         pa.field(
             name,
             column_type(hint),
             metadata=_COMPRESSED if (record_type, name) in _COMPRESSED_COLUMNS else None,
         )
         for name, hint in field_types(record_type).items()
-    )
+    ]
+    if record_type in WHOLE_RECORDS:
+        fields.append(pa.field(RECORD, pa.binary(), metadata=_COMPRESSED))
+    return pa.schema(fields)
 
 
 SCHEMAS: dict[Table, pa.Schema] = {table: _schema(record) for table, record in RECORDS.items()}
