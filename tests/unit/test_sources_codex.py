@@ -306,3 +306,16 @@ def test_completed_items_alone_tell_the_story(tmp_path: Path) -> None:
     )
     assert [event.kind for event in events] == ["prompt", "tool_call", "tool_result", "text"]
     assert results(events) == [("no", 1, True, "")]
+
+
+def test_the_document_of_the_first_command_line_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "rollout-2025-04-20-x.json"
+    session = {"id": "old", "timestamp": "2025-04-20T00:00:00Z", "instructions": ""}
+    command = {"type": "function_call", "name": "shell", "call_id": "c", "arguments": "{}"}
+    done = {"type": "function_call_output", "call_id": "c", "output": '{"output":"a"}'}
+    spoken = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}
+    path.write_text(json.dumps({"session": session, "items": [spoken, command, done]}, indent=1))
+    (batch,) = read_transcript(path)
+    assert batch.source == "codex-document"
+    assert [event.kind for event in batch.events] == ["prompt", "tool_call", "tool_result"]
+    assert {event.session_id for event in batch.events} == {"old"}

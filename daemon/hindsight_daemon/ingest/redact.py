@@ -1,181 +1,22 @@
 """Replaces secrets by `[redacted:<kind>]` before anything leaves `ingest`.
 
-Works on UTF-8 bytes, so that word boundaries hold next to Chinese text too. A rule's expression
-runs only if one of its needles occurs; most texts hold none. Values of assignments are judged by
-how they look (see `redact_values`), the rest by shapes that only secrets have. The shapes come from
-detect-secrets where it has them; its keyword and entropy detectors are not used because they
+Works on UTF-8 bytes, so that word boundaries hold next to Chinese text too. Some secrets have
+shapes of their own (`redact_shapes`), others are given away by the name they are assigned to
+(`redact_values`). The keyword and entropy detectors of detect-secrets are not used because they
 take hashes, ids and ordinary code for secrets.
 """
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
 
 import msgspec
-from detect_secrets.plugins.azure_storage_key import AzureStorageKeyDetector
-from detect_secrets.plugins.base import RegexBasedDetector
-from detect_secrets.plugins.discord import DiscordBotTokenDetector
-from detect_secrets.plugins.gitlab_token import GitLabTokenDetector
-from detect_secrets.plugins.mailchimp import MailchimpDetector
-from detect_secrets.plugins.openai import OpenAIDetector
-from detect_secrets.plugins.pypi_token import PypiTokenDetector
-from detect_secrets.plugins.sendgrid import SendGridDetector
-from detect_secrets.plugins.slack import SlackDetector
-from detect_secrets.plugins.square_oauth import SquareOAuthDetector
-from detect_secrets.plugins.stripe import StripeDetector
-from detect_secrets.plugins.telegram_token import TelegramBotTokenDetector
-from detect_secrets.plugins.twilio import TwilioKeyDetector
 
 from hindsight_daemon.ingest.redact_values import assigned_secrets
 from hindsight_daemon.model import Event
 
 _MARKER = re.compile(rb"\[redacted:[a-z0-9-]+\]")
 _MAX_PASSES = 4
-_LOWERED = frozenset((b"discord", b"earer ", b"uthorization", b"hooks.slack.com"))
-
-
-class _Rule(NamedTuple):
-    """`group` of `pattern` is a secret of this kind.
-
-    `is_loose` shapes also occur inside longer words, so they count only as whole words.
-    """
-
-    kind: str
-    pattern: re.Pattern[bytes]
-    group: int = 0
-    is_loose: bool = False
-
-
-def _own(kind: str, pattern: bytes, group: int = 0) -> _Rule:
-    return _Rule(kind, re.compile(pattern, re.DOTALL), group)
-
-
-def _borrowed(
-    kind: str, detector: type[RegexBasedDetector], *, is_loose: bool = False
-) -> Iterator[_Rule]:
-    """Turn the expressions of a detect-secrets plugin into rules over bytes."""
-    for expression in detector.denylist:
-        pattern = re.compile(expression.pattern.encode(), expression.flags & ~re.UNICODE)
-        yield _Rule(kind, pattern, is_loose=is_loose)
-
-
-_KEY_BEGIN = rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-_KEY_END = rb"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-_KEY_BODY = rb"(?:[A-Za-z0-9+/=:,\s]|\\[nrt]|-(?!-----)){0,32768}"
-_WORD = rb"[A-Za-z0-9_-]"
-
-
-@functools.cache
-def _rules() -> tuple[tuple[bytes, tuple[_Rule, ...]], ...]:
-    """Return rules by the needle without which none of them can match.
-
-    Those in `_LOWERED` are looked for in the lowered text. Each costs a pass over every text, so
-    there are few, and none that is common.
-    """
-    return (
-        (
-            b"PRIVATE KEY",
-            (
-                _own("private-key", _KEY_BEGIN + _KEY_BODY + rb"(?:" + _KEY_END + rb")?"),
-                _own("private-key", rb"[A-Za-z0-9+/=\s\\]{16,32768}" + _KEY_END),
-            ),
-        ),
-        (
-            b"PuTTY-User-Key",
-            (_own("private-key", rb"PuTTY-User-Key-File-\d.*?(?:Private-MAC:[^\r\n\\]*|\Z)"),),
-        ),
-        (b"AccountKey=", tuple(_borrowed("azure-storage", AzureStorageKeyDetector))),
-        (b"github_pat_", (_own("github", rb"github_pat_[A-Za-z0-9_]{22,}"),)),
-        (b"GR1348941", tuple(_borrowed("gitlab", GitLabTokenDetector))),
-        (
-            b"sk-",
-            (
-                *_borrowed("openai", OpenAIDetector),
-                _own(
-                    "llm-key",
-                    rb"sk-(?:ant|proj|svcacct|admin|or|lf|live|test|None)-" + _WORD + rb"{12,}",
-                ),
-                _own(
-                    "llm-key",
-                    rb"(?<![A-Za-z0-9_-])sk-(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_]{20,}",
-                ),
-            ),
-        ),
-        (b"hf_", (_own("llm-key", rb"hf_[A-Za-z0-9]{30,}"),)),
-        (b"gsk_", (_own("llm-key", rb"gsk_[A-Za-z0-9]{30,}"),)),
-        (b"xai-", (_own("llm-key", rb"xai-[A-Za-z0-9]{30,}"),)),
-        (b"pplx-", (_own("llm-key", rb"pplx-[A-Za-z0-9]{30,}"),)),
-        (b"-us", tuple(_borrowed("mailchimp", MailchimpDetector, is_loose=True))),
-        (b"pypi-", tuple(_borrowed("pypi", PypiTokenDetector))),
-        (b"npm_", (_own("npm", rb"npm_[A-Za-z0-9]{36}"),)),
-        (b"_authToken", (_own("npm", rb"_authToken\s*=\s*([^\s\"'$]{8,})", 1),)),
-        (b"SG.", tuple(_borrowed("sendgrid", SendGridDetector))),
-        (b"xox", (_own("slack", rb"xox[a-zA-Z]-[A-Za-z0-9-]{8,}"),)),
-        (b"xapp-", (_own("slack", rb"xapp-\d-[A-Za-z0-9-]{16,}"),)),
-        (b"hooks.slack.com", tuple(_borrowed("slack", SlackDetector))),
-        (b"sq0", tuple(_borrowed("square", SquareOAuthDetector))),
-        (b"k_live_", tuple(_borrowed("stripe", StripeDetector))),
-        (b"k_test_", (_own("stripe", rb"[rsp]k_test_[0-9A-Za-z]{16,}"),)),
-        (b"whsec_", (_own("stripe", rb"whsec_[0-9A-Za-z+/=]{16,}"),)),
-        (b"AIza", (_own("google", rb"AIza[0-9A-Za-z_-]{35}"),)),
-        (b"ya29.", (_own("google", rb"ya29\.[0-9A-Za-z_-]{20,}"),)),
-        (b"GOCSPX-", (_own("google", rb"GOCSPX-[0-9A-Za-z_-]{20,}"),)),
-        (b"eyJ", (_own("jwt", rb"eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{4,}){1,4}\.?"),)),
-        (b"discord", tuple(_borrowed("discord", DiscordBotTokenDetector))),
-        (b":AA", tuple(_borrowed("telegram", TelegramBotTokenDetector, is_loose=True))),
-        (b"_v1_", (_own("digitalocean", rb"do[por]_v1_[a-f0-9]{64}"),)),
-        (b"AGE-SECRET-KEY-", (_own("age-key", rb"AGE-SECRET-KEY-1[0-9A-Z]{40,}"),)),
-        (
-            b"://",
-            (
-                _own(
-                    "url-password",
-                    rb"://[^\s/?#@:'\"<>{}\[\]()`\\]{0,64}:"
-                    rb"(?![$<{%*])([^\s/?#'\"<>{}`\\]{1,256})@",
-                    1,
-                ),
-            ),
-        ),
-        (
-            b"earer ",
-            (
-                _own(
-                    "bearer",
-                    rb"(?i:bearer) +(?=[A-Za-z._~+/=-]{0,200}\d)([A-Za-z0-9._~+/=-]{12,})",
-                    1,
-                ),
-            ),
-        ),
-        (
-            b"uthorization",
-            (
-                _own(
-                    "authorization",
-                    rb"(?i:authorization)\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}\\{0,3}[\"']?"
-                    rb"(?:[A-Za-z]{3,12} +(?!YOUR|MY_)(?=[a-z._~+/=:-]{0,200}[A-Z0-9])"
-                    rb"|(?=[A-Za-z._~+/=:-]{0,200}\d))([A-Za-z0-9._~+/=:-]{8,})",
-                    1,
-                ),
-            ),
-        ),
-    )
-
-
-@functools.cache
-def _prefixed_rules() -> tuple[_Rule, ...]:
-    """Return rules whose expressions begin literally, which is as quick as looking for a needle."""
-    kinds = rb"gl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas)-[A-Za-z0-9_-]{20,}"
-    twilio = _borrowed("twilio", TwilioKeyDetector, is_loose=True)
-    return (
-        _own("aws-id", rb"A(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[0-9A-Z]{16}"),
-        _own("github", rb"gh[pousr]_[A-Za-z0-9_]{36,}"),
-        _own("gitlab", kinds),
-        _own("vault", rb"hv[sb]\.[A-Za-z0-9_-]{24,}"),
-        *twilio,
-    )
 
 
 def redact(text: str) -> tuple[str, int]:
@@ -216,15 +57,11 @@ def redact_event(event: Event) -> tuple[Event, int]:
 
 def _find(data: bytes) -> list[tuple[int, int, str]]:
     """Return the spans of secrets, sorted and without overlaps."""
-    spans: list[tuple[int, int, str]] = []
+    # Imported on first use: its origin, detect-secrets, takes a tenth of a second to load.
+    from hindsight_daemon.ingest.redact_shapes import shaped_secrets
+
     lowered = data.lower()
-    for needle, rules in _rules():
-        if needle in (lowered if needle in _LOWERED else data):
-            for rule in rules:
-                spans.extend(_matches(rule, data))
-    for rule in _prefixed_rules():
-        spans.extend(_matches(rule, data))
-    spans.extend(assigned_secrets(data, lowered))
+    spans = [*shaped_secrets(data, lowered), *assigned_secrets(data, lowered)]
     if not spans:
         return spans
     done = [match.span() for match in _MARKER.finditer(data)]
@@ -239,15 +76,6 @@ def _find(data: bytes) -> list[tuple[int, int, str]]:
         else:
             merged.append((start, end, kind))
     return merged
-
-
-def _matches(rule: _Rule, data: bytes) -> Iterator[tuple[int, int, str]]:
-    for match in rule.pattern.finditer(data):
-        start, end = match.span(rule.group)
-        if rule.is_loose and (data[start - 1 : start].isalnum() or data[end : end + 1].isalnum()):
-            continue
-        if start < end:
-            yield start, end, rule.kind
 
 
 def _replace(data: bytes, spans: list[tuple[int, int, str]]) -> bytes:

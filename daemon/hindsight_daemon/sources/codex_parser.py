@@ -130,6 +130,10 @@ class CodexParser:
         except ValueError as exc:
             self.skipped.append(Skipped(line=line.number, reason=str(exc)))
             return
+        yield from self.feed_record(line, record)
+
+    def feed_record(self, line: RawLine, record: dict[str, Any]) -> Iterator[Event]:
+        """Yield the events of one decoded record."""
         if not self._state.fallback:
             self._state.fallback = fallback_session(self._context, line.text)
         self._line, self._index = line, 0

@@ -132,8 +132,8 @@ class GenericParser:
         is_result = role == "tool" or bool(output) or code is not None
         index = 0
         if given is not None or not is_result:
-            arguments = {"command": given} if isinstance(given, str) and given else given
-            yield talk.call(line, index, ordinal, name, call_id, arguments or text, **shared)
+            arguments = text if given is None else given
+            yield talk.call(line, index, ordinal, name, call_id, arguments, **shared)
             index = 1
         if is_result:
             yield talk.result(

@@ -11,6 +11,7 @@ from hindsight_daemon.sources import (
     claude_code,
     claude_export,
     codex,
+    codex_document,
     generic_lines,
     markdown_text,
 )
@@ -21,6 +22,7 @@ SOURCES: tuple[Source, ...] = (
     claude_code.SOURCE,
     claude_export.SOURCE,
     codex.SOURCE,
+    codex_document.SOURCE,
     generic_lines.SOURCE,
     chat_messages.SOURCE,
     chat_messages.LINES,

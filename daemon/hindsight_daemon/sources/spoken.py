@@ -12,7 +12,7 @@ from hindsight_daemon.model import Event, EventKind, Origin, Role, ToolUse
 from hindsight_daemon.sources.fields import MESSAGE_CHARS, RESULT_CHARS, bounded
 from hindsight_daemon.sources.identity import derived_id, sequence_number
 from hindsight_daemon.sources.port import RawLine, TranscriptContext
-from hindsight_daemon.sources.tools import OpenCall, read_call
+from hindsight_daemon.sources.tools import MAX_OPEN_CALLS, OpenCall, read_call
 
 _ROLES: dict[str, Role] = {
     **dict.fromkeys(("user", "human", "person", "customer", "用户", "我", "人类", "问"), "user"),
@@ -92,6 +92,8 @@ class Conversation:
         """Make a tool call and remember it for its result."""
         use, opened = read_call(name, call_id, arguments)
         self.calls[call_id] = opened
+        if len(self.calls) > MAX_OPEN_CALLS:
+            self.calls.pop(next(iter(self.calls)))
         return self.event(
             line,
             index,
