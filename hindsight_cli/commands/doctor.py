@@ -74,7 +74,7 @@ def run(context: AppContext) -> int:
 
 @app.command()
 def doctor(ctx: typer.Context) -> int:
-    """Check this installation and its store, and say how to mend what is wrong.
+    """Find out what is wrong and how to mend it.
 
     Looks at Python, folders and their owners, configuration, PATH, socket, disk, the daemon,
     waiting writes, every table of the store, and models. Exit 1 if there is a problem; warnings
