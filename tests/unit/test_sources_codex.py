@@ -185,7 +185,7 @@ def test_a_patch_names_its_files_and_tells_whether_it_was_applied(tmp_path: Path
         output("c2", "apply_patch verification failed: context not found"),
     )
     calls = [event for event in events if event.kind == "tool_call"]
-    assert [one.files for one in calls] == [("a.py", "b.py")] * 2
+    assert [one.files for one in calls] == [("/w/app/a.py", "/w/app/b.py")] * 2
     assert [one.tool.category for one in calls if one.tool] == ["edit", "edit"]
     assert results(events) == [
         ("ok", None, False, ""),

@@ -8,6 +8,7 @@ event ids as in the parent because ids follow from turn and call, not from sessi
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -327,6 +328,9 @@ class CodexParser:
         if call_id in self._state.calls:
             return
         use, call = read_call(name, call_id, arguments)
+        if call.files and self._state.cwd:
+            files = unique(posixpath.join(self._state.cwd, file) for file in call.files)
+            call = msgspec.structs.replace(call, files=files)
         if full_name and full_name != name:
             use = msgspec.structs.replace(use, name=full_name)
             call = msgspec.structs.replace(call, name=full_name)
