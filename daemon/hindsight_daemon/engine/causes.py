@@ -84,8 +84,11 @@ def find_fix(passages: Sequence[Passage], hints: Sequence[str] = ()) -> Clause |
             if len(sentence) > MAX_SENTENCE_CHARS:
                 continue
             clause = fix_clause(sentence)
-            if clause is not None:
-                best = _better(best, clause, sentence, passage, hints, least=2)
+            if clause is None:
+                continue
+            if _PRONOUN_OBJECT.match(clause[0]):
+                clause = clause[0], clause[1] - 2
+            best = _better(best, clause, sentence, passage, hints, least=2)
     return best
 
 
@@ -206,6 +209,9 @@ _FIXES: tuple[tuple[float, tuple[VerbForm, ...], re.Pattern[str]], ...] = (
     (2.6, ("base",), re.compile(
         r"^(?:So |Please |Now |Then |Instead,? )?(?P<fix>[A-Za-z]\w+ (?:the|a|an|all|any|each|every"
         r"|your|this|both|[`\"'$]|\w*[._/(=-]|[A-Z_]{2,}).+)")),
+    (3, ("base",), re.compile(
+        r"^(?:After|Before|When(?:ever)?|If|Once|To) [^,]{3,90}, (?:please |always |you (?:must"
+        r"|should|have to) )?(?P<fix>[a-z]\w+ .+)")),
     (2, ("base",), re.compile(
         r"\b(?:I'?ll|I will|I need to|we need to|needs? to|we should|I should|you (?:need|have) to"
         r"|must|let me|we have to)\s+(?P<fix>\w+ .+)", re.I)),
@@ -219,6 +225,8 @@ _FIXES: tuple[tuple[float, tuple[VerbForm, ...], re.Pattern[str]], ...] = (
         rf"|得)*(?P<fix>(?:在[^，。]{{2,40}}?)?{_ACTION_ZH}.+)")),
     (2.5, (), re.compile(rf"(?:需要|应该|必须|只要|改为|得)(?:先)?(?P<fix>{_ACTION_ZH}.+)")),
 )  # fmt: skip
+_PRONOUN_OBJECT = re.compile(r"^\w+ (?:it|them|that|this|these|those)\b")
+"""A fix whose object stands in another sentence reads badly alone."""
 _SPECIFIC = re.compile(
     r"`[^`]+`|\w/\w|\b\w+\.\w{1,5}\b|\w_\w|\b[a-z]+[A-Z]\w*|\b[A-Z]{2,}\b|\d|--\w|\w\(\)"
 )
@@ -368,7 +376,8 @@ def hints_of(*texts: str) -> list[str]:
 def _before_fix(clause: str) -> str:
     """Cut what the sentence says about the remedy off the cause."""
     cut = re.split(
-        r"[,;.]? (?:so|and|thus|therefore|hence) (?:I|we)\b|; (?:I|we) |, (?:I|we)(?:'ll|'ve| will"
+        r"[,;.]? (?:so|and|thus|therefore|hence) (?:I|we)\b|; (?:the|it|this)\b.{0,50}\bnow\b"
+        r"|; (?:I|we) |, (?:I|we)(?:'ll|'ve| will"
         r"| now) "
         r"|[,;] (?:the )?fix(?:ed)? (?:is|was|by)\b| (?:—|–) (?:I|we|fix)|[，,；]?\s*(?:所以|因此"
         r"|于是)我"

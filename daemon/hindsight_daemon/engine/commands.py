@@ -33,8 +33,9 @@ class Command(Record, frozen=True, kw_only=True):
     @property
     def key(self) -> str:
         """The normalised form by which two runs are recognised as the same."""
-        flags = () if self.verifies else self.flags
-        return " ".join(filter(None, (self.program, self.subcommand, *flags, *self.targets)))
+        flags = () if self.verifies or self.role == "commit" else self.flags
+        targets = () if self.role == "commit" else self.targets
+        return " ".join(filter(None, (self.program, self.subcommand, *flags, *targets)))
 
     @property
     def verifies(self) -> bool:

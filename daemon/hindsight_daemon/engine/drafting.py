@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from hindsight_daemon.engine.actions import Action
+from hindsight_daemon.engine.causes import Passage, find_fix
 from hindsight_daemon.engine.decisions import decisions_of
 from hindsight_daemon.engine.drafts import make_draft, own_prompts
 from hindsight_daemon.engine.failures import (
@@ -20,13 +21,14 @@ from hindsight_daemon.engine.failures import (
 from hindsight_daemon.engine.lang import is_chinese
 from hindsight_daemon.engine.sentences import sentences
 from hindsight_daemon.engine.solutions import abandoned, diagnosed, replaced, solved
-from hindsight_daemon.engine.statements import environment_fact, statements_of
+from hindsight_daemon.engine.statements import environment_fact, points_elsewhere, statements_of
 from hindsight_daemon.engine.summary import short_goal
 from hindsight_daemon.engine.task import Draft, OutcomeVerdict, Task
 from hindsight_daemon.engine.wording import (
     clip,
     code,
 )
+from hindsight_daemon.model import Event
 
 
 def drafts_of(task: Task, actions: Sequence[Action], verdict: OutcomeVerdict) -> list[Draft]:
@@ -53,14 +55,17 @@ def _stated(task: Task) -> list[Draft]:
     is_at_work = any(event.kind == "tool_call" for event in task.events)
     for event, is_followup in own_prompts(task):
         for statement in statements_of(event.text, is_followup=is_followup, at_work=is_at_work):
+            text, said_in = statement.text, ""
+            if points_elsewhere(text):
+                text, said_in = _with_referent(task, event, text)
             drafts.append(
                 make_draft(
                     kind=statement.kind,
-                    text=clip(statement.text, 300),
+                    text=clip(text, 300),
                     score=statement.score,
                     confidence=0.9,
                     trust="user",
-                    events=(event.id,),
+                    events=(event.id, said_in),
                     quote=statement.sentence,
                     rule=statement.rule,
                     keys=(("text", statement.sentence),),
@@ -68,6 +73,19 @@ def _stated(task: Task) -> list[Draft]:
                 )
             )
     return drafts
+
+
+def _with_referent(task: Task, prompt: Event, text: str) -> tuple[str, str]:
+    """Add what "this way" refers to: what the assistant said last that it had done."""
+    before = task.events[: next(i for i, e in enumerate(task.events) if e.id == prompt.id)]
+    said = [e for e in before if e.kind == "text" and e.role == "assistant" and not e.is_sidechain]
+    fix = find_fix([Passage(text=event.text, event_id=event.id) for event in said[-2:]])
+    if fix is None:
+        return text, ""
+    chinese = is_chinese(text)
+    stem = text.rstrip("。.")
+    told = f"{stem}（{clip(fix.text, 110)}）。" if chinese else f"{stem} ({clip(fix.text, 110)})."
+    return told, fix.event_id
 
 
 def _decided(task: Task) -> list[Draft]:
@@ -105,6 +123,11 @@ def _decided(task: Task) -> list[Draft]:
     return drafts
 
 
+_SUBJECT = re.compile(
+    r"((?:The|This|Our) [\w`.-]+(?: [\w`.-]+)?) (?:is|are|was|were|has|have|now|runs?)\b"
+)
+
+
 def _facts(task: Task, actions: Sequence[Action]) -> list[Draft]:
     prompts = {event.id for event, _ in own_prompts(task)}
     seen = " ".join((a.line + " " + a.output[:4000]) for a in actions)
@@ -115,10 +138,18 @@ def _facts(task: Task, actions: Sequence[Action]) -> list[Draft]:
             by_user or (event.kind == "text" and event.role == "assistant")
         ):
             continue
+        subject = ""
         for sentence in sentences(event.text)[:80]:
+            named_before = subject
+            opening = _SUBJECT.match(sentence)
+            subject = opening.group(1) if opening is not None else subject
             fact = environment_fact(sentence)
             if not fact:
                 continue
+            if re.match(r"(?:It|They)\b", fact):
+                if not named_before:
+                    continue
+                fact = re.sub(r"^(?:It|They)\b", named_before, fact)
             named = re.findall(r"\d+(?:\.\d+)+|\b\d{3,5}\b|[A-Z][A-Z0-9]*_[A-Z0-9_]{2,}", fact)
             if not by_user and not (named and any(name in seen for name in named)):
                 continue

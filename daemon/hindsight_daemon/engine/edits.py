@@ -38,7 +38,11 @@ def described_change(edits: Sequence[Action], commands: Sequence[Action], *, chi
                 if chinese
                 else f"remove {code(old[0])} from {where}"
             )
-    shown = [code(clip(a.command.display, 90)) for a in commands if a.command is not None][-2:]
+    lines = [a.command.display for a in commands if a.command is not None]
+    brief = [line for line in lines if len(line) <= 80][-2:] or [
+        clip(line, 80) for line in lines[-1:]
+    ]
+    shown = [code(line) for line in brief]
     if shown:
         return (
             ("先运行 " + "、".join(shown)) if chinese else "run " + " and ".join(shown) + " first"

@@ -114,7 +114,7 @@ def telling_line(output: str, cwd: str = "") -> str:
     best, best_score = "", 0
     lines = _ANSI.sub("", output).splitlines()
     for position, raw in enumerate(lines[:_MAX_LINES]):
-        line = _clean(raw, cwd)
+        line = _clean(raw[:_MAX_LINE_CHARS], cwd)
         if len(line) < 6 or _NOT_TELLING.search(line):
             continue
         score = next((weight for weight, form in _TELLING if form.search(line)), 0)
@@ -163,6 +163,7 @@ _NO_SUCH = re.compile(
     r"|no such file or directory: .*(?:gradlew|mvnw)|error: no such subcommand"
 )
 _MAX_LINES = 4000
+_MAX_LINE_CHARS = 600
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 _EXCEPTION = re.compile(
     r"(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Warning|Exit|Interrupt|Failure)\b(?::|$|\s*\[)"
@@ -300,11 +301,14 @@ def _fixes_of_runs(actions: Sequence[Action], runs: Sequence[Action]) -> list[Fi
         if streak and run.command is not None:
             found.extend(_fixes_of_streak(actions, streak, run))
         streak = []
+    # The last error may still stand, but those before it are gone.
+    if streak:
+        found.extend(_fixes_of_streak(actions, streak, None))
     return found
 
 
 def _fixes_of_streak(
-    actions: Sequence[Action], streak: Sequence[Action], passed: Action
+    actions: Sequence[Action], streak: Sequence[Action], passed: Action | None
 ) -> list[Fix]:
     cwd = streak[0].call.cwd
     groups: list[tuple[str, list[Action]]] = []
@@ -318,14 +322,14 @@ def _fixes_of_streak(
     for number, (error, failed) in enumerate(groups):
         resolved = groups[number + 1][1][0] if number + 1 < len(groups) else passed
         command = failed[0].command
-        if command is None:
+        if command is None or resolved is None or not (error or passed):
             continue
         found.append(
             Fix(
                 command=command,
                 failures=tuple(failed),
                 resolved_by=resolved,
-                confirmed_by=passed,
+                confirmed_by=passed if passed is not None else resolved,
                 between=_between(actions, failed[-1], resolved, streak),
                 tried=_between(actions, failed[0], failed[-1], streak),
                 error=error,

@@ -11,7 +11,10 @@ from typing import Literal
 
 Lang = Literal["en", "zh", "mixed", "other"]
 
-_CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|\S*[/\\_=<>{}]\S*|\S+\.\w+", re.S)
+_SPAN = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.S)
+_ASCII_RUN = re.compile(r"[!-~]+")
+_IS_CODE = re.compile(r"[/\\_=<>{}]|\w\.\w")
+_MAX_CHARS = 4000
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
 _KANA_HANGUL = re.compile(r"[\u3040-\u30ff\u31f0-\u31ff\uac00-\ud7af\u1100-\u11ff]")
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
@@ -20,7 +23,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 def detect(text: str) -> Lang:
     """Return `zh` or `en` where one script clearly rules, `mixed` for both, else `other`."""
-    plain = _CODE.sub(" ", text)
+    plain = _without_code(text)
     if not _LETTER.search(plain):
         plain = text
     han = len(_HAN.findall(plain))
@@ -40,7 +43,7 @@ def detect(text: str) -> Lang:
 def is_chinese(text: str) -> bool:
     """Tell whether an answer to this text should be worded in Chinese."""
     lang = detect(text)
-    plain = _CODE.sub(" ", text)
+    plain = _without_code(text)
     return lang == "zh" or (
         lang == "mixed" and len(_HAN.findall(plain)) * 2 >= len(_WORD.findall(plain))
     )
@@ -49,3 +52,8 @@ def is_chinese(text: str) -> bool:
 def has_han(text: str) -> bool:
     """Tell whether the text holds any Chinese character."""
     return bool(_HAN.search(text))
+
+
+def _without_code(text: str) -> str:
+    plain = _SPAN.sub(" ", text[:_MAX_CHARS])
+    return _ASCII_RUN.sub(lambda run: " " if _IS_CODE.search(run.group()) else run.group(), plain)

@@ -53,6 +53,7 @@ _INSTRUCTIONS: tuple[tuple[str, re.Pattern[str]], ...] = (
         r"|every)\b.{0,40}\b(?:tools?|commands?|permissions?|actions?)\b"
         r"|\byou have (?:full|unlimited|root|admin) (?:permission|access|privileges?)", re.I)),
 )  # fmt: skip
+_MAX_CHARS = 4000
 _GREETING = re.compile(
     r"^(?:hi|hello|hey|hiya|yo|thanks?|thank you|ok(?:ay)?|yes|no|sure|great|good (?:morning|night"
     r"|job)|bye|test(?:ing)?|ping"
@@ -87,7 +88,8 @@ _FILLER = re.compile(
     re.I,
 )
 _DUMP = re.compile(
-    r"^\s*[\[{<].*[\]}>]\s*$|(?:\S+\s*[|│]\s*){4,}|(?:[A-Za-z0-9+/]{120,})|\\n.*\\n.*\\n", re.S
+    r"^\s*[\[{<].*[\]}>]\s*$|(?:[^\s|│]{1,60}\s{0,9}[|│]\s{0,9}){4,}|(?:[A-Za-z0-9+/]{120,})|\\n.*\\n.*\\n",
+    re.S,
 )
 _WORDS = re.compile(r"[A-Za-z_][\w./-]*|\d+|[\u4e00-\u9fff]")
 _EMPTY_WORDS = frozenset(
@@ -175,6 +177,7 @@ def is_instruction_like(text: str) -> str:
 
     For memories from tool output, agents, imports and the web; a person may state rules.
     """
+    text = text[: _MAX_CHARS * 4]
     form = normalize(text)
     for reason, pattern in _INSTRUCTIONS:
         if pattern.search(text) or pattern.search(form):
@@ -184,7 +187,7 @@ def is_instruction_like(text: str) -> str:
 
 def is_junk(text: str) -> str:
     """Return why the text is not worth keeping as a memory; empty if it is."""
-    stripped = text.strip()
+    stripped = text.strip()[:_MAX_CHARS]
     if len(stripped) < 4:
         return "too short"
     if _GREETING.match(stripped):

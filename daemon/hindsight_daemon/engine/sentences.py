@@ -14,7 +14,7 @@ _INJECTED_TAG = (
     r"|local-command-[\w-]+|bash-(?:input|stdout|stderr)|environment_context|user_instructions"
     r"|persisted-output|task-notification|subagent_notification|skill|recommended_plugins)"
 )
-_BLOCK = re.compile(rf"<(?P<tag>{_INJECTED_TAG})(?:\s[^>]*)?>.*?</(?P=tag)>", re.S | re.I)
+_OPENING = re.compile(rf"<({_INJECTED_TAG})(?:\s[^<>]*)?>", re.I)
 _UNCLOSED = re.compile(
     r"^\s*<(?:system-reminder|[\w-]*hindsight[\w-]*)\b[^>]*>.*\Z", re.S | re.I | re.M
 )
@@ -31,7 +31,7 @@ _ABBREVIATED = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|resp|incl)
 
 def prose(text: str) -> str:
     """Return the text without fenced code, injected blocks and markup; lines are kept."""
-    plain = _UNCLOSED.sub("\n", _BLOCK.sub("\n", _FENCE.sub("\n", text)))
+    plain = _without_tags(_FENCE.sub("\n", text))
     lines = []
     for line in plain.splitlines():
         if _QUOTED.match(line):
@@ -50,6 +50,8 @@ def sentences(text: str) -> list[str]:
             piece = line[start : match.start()]
             if _ABBREVIATED.search(piece.rstrip()):
                 continue
+            if piece.count("`") % 2 and "`" in line[match.end() :]:
+                continue  # a full stop inside a code span
             found.append(piece)
             start = match.end()
         found.append(line[start:])
@@ -60,4 +62,24 @@ def sentences(text: str) -> list[str]:
 
 def without_blocks(text: str) -> str:
     """Return a prompt without what tools, editors and memory systems put into it."""
-    return re.sub(r"\n{3,}", "\n\n", _UNCLOSED.sub("\n", _BLOCK.sub("\n", text))).strip()
+    return re.sub(r"\n{3,}", "\n\n", _without_tags(text)).strip()
+
+
+def _without_tags(text: str) -> str:
+    """Cut injected elements out, in one pass however many tags were never closed."""
+    lowered = text.lower()
+    kept: list[str] = []
+    position = 0
+    unclosed: set[str] = set()
+    for match in _OPENING.finditer(text):
+        tag = match.group(1).lower()
+        if match.start() < position or tag in unclosed:
+            continue
+        end = lowered.find(f"</{tag}>", match.end())
+        if end < 0:
+            unclosed.add(tag)
+            continue
+        kept.append(text[position : match.start()])
+        position = end + len(tag) + 3
+    kept.append(text[position:])
+    return _UNCLOSED.sub("\n", "\n".join(kept))

@@ -38,6 +38,7 @@ from hindsight_daemon.engine.wording import (
     question_why,
     sentence_case,
     solution_text,
+    spaced,
     subject_of,
 )
 
@@ -118,7 +119,9 @@ def solved(task: Task, fix: Fix) -> Draft | None:
         remedy = remedy if remedy is not None and relevance(remedy.sentence, hints) else None
     if _CONFLICT.search(fix.error):
         return None  # merge conflicts and rejected pushes are everyday steps, not lessons
-    if cause is None and fix.command.role in ("check", "commit"):
+    if cause is None and (fix.confirmed_by.state != "ok" or fix.command.role == "commit"):
+        return None
+    if cause is None and fix.command.role == "check":
         return None  # what a linter asks for is told by the linter
     if cause is None and not _is_worth_keeping(task, fix, files, bool(commands)):
         return None
@@ -145,6 +148,7 @@ def solved(task: Task, fix: Fix) -> Draft | None:
         chinese=chinese,
     )
     attempts = len(fix.failures)
+    confirmed = fix.confirmed_by.state == "ok"
     score = (
         0.6
         + (0.12 if cause else 0.0)
@@ -166,7 +170,7 @@ def solved(task: Task, fix: Fix) -> Draft | None:
         kind="solution",
         text=text,
         score=min(score, 0.88),
-        confidence=0.8 if cause is not None else 0.6,
+        confidence=(0.8 if cause is not None else 0.6) - (0.0 if confirmed else 0.2),
         trust="agent" if cause is not None or remedy is not None else "tool",
         events=evidence,
         quote=cause.sentence
@@ -316,14 +320,11 @@ def diagnosed(task: Task, actions: Sequence[Action], verdict: OutcomeVerdict) ->
     action = remedy.text if remedy is not None else described_change(edits, [], chinese=chinese)
     if not action:
         return None
+    action, reason = clip(action, 110), clip(cause.text, 120)
     if chinese:
-        text = sentence_case(
-            f"针对「{goal.rstrip('。.')}」：{clip(action, 110)}，因为{clip(cause.text, 120)}"
-        )
+        text = sentence_case(f"针对「{goal.rstrip('。.')}」：{action}，因为{spaced(reason)}")
     else:
-        text = sentence_case(
-            f'For "{goal.rstrip(".")}": {clip(action, 110)}{because(clip(cause.text, 120))}'
-        )
+        text = sentence_case(f'For "{goal.rstrip(".")}": {action}{because(reason)}')
     solved = verdict.outcome == "success"
     return make_draft(
         kind="solution",

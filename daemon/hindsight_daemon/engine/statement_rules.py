@@ -133,6 +133,29 @@ RULES: tuple[Rule, ...] = (
         r"|使用|采用|要求|必须|只|不|都|统一|跑"
         r"|部署|规定|约定).{2,}|我们(?:都|统一|一直|只|不)(?:用|使用|采用).{2,})"),
         form_not=re.compile(r"[吗？?]$|怎么|如何|为什么"), kind="fact"),
+    Rule(name="manner", score=0.8, form=re.compile(
+        r"\b(?:keep|make) (?:your |the |all )?(?:answers?|replies|responses?|explanations?"
+        r"|summaries|comments|commits?|commit messages|prs?|pull requests|functions|diffs) "
+        r"(?:short|brief|concise|small|focused|minimal|simple|in \w+)\b", re.I),
+        form_not=_QUESTION),
+    Rule(name="manner", score=0.8, form=re.compile(
+        r"(?:回答|回复|解释|注释|提交信息|代码注释)(?:都|要|请|尽量|必须)?(?:用|写|保持)?(?:中文"
+        r"|英文|简短|简洁|精简)"),
+        form_not=_QUESTION_ZH),
+    Rule(name="dont", score=0.74, form=re.compile(
+        r"(?:^|[,;] (?:and )?)(?:please )?(?:don.?t|do not|no) (?:use |add |put |write "
+        r"|include )?\S.{2,40} in (?:commit messages?|comments|code comments|tests|docs|prs?"
+        r"|pull requests|answers|the codebase)\b",
+        re.I), form_not=_QUESTION),
+    Rule(name="project-rule", score=0.76, form=re.compile(
+        r"^(?:all|every|each|any|no) (?:[\w-]+ ){1,4}?(?:must|should|needs? to|has to|have to"
+        r"|may not|may) (?!be (?:fixed|working|green|done|updated)\b)\w+", re.I),
+        form_not=re.compile(r"\?$|\bnow\b", re.I)),
+    Rule(name="project-rule", score=0.76, form=re.compile(
+        r"^(?:所有|每个|每次|任何|全部)?(?:的)?(?:接口|代码|提交|测试|文档|日志|变量|函数|字段|页面"
+        r"|组件|配置|迁移|分支|金额|时间|密码|镜像)\S{0,8}?(?:必须|都要|都得|一律|不能|不得|不允许"
+        r"|禁止|统一).{2,}"),
+        form_not=re.compile(r"[吗？?]$|怎么|为什么|报错|失败|了$")),
     Rule(name="note", score=0.7, form=re.compile(
         r"^(?:please |also |fyi,? )?(?:note|fyi|heads[- ]up|important)\s*(?:,|:|-|—"
         r"| that\b)\s*(?P<body>.{12,})", re.I),

@@ -48,6 +48,11 @@ def statements_of(prompt: str, *, is_followup: bool, at_work: bool = True) -> li
     return sorted(_joined(found), key=lambda statement: -statement.score)
 
 
+def points_elsewhere(text: str) -> bool:
+    """Tell whether the statement rests on something said before ("this way", 这个顺序)."""
+    return bool(_DEICTIC.search(text))
+
+
 def environment_fact(sentence: str) -> str:
     """Return the fact about ports, versions, variables or services a sentence states, or ""."""
     if len(sentence) > 240 or sentence.endswith(("?", "？", ":", "：")):
@@ -138,7 +143,8 @@ _LEAD = re.compile(
     r"|not (?:that|like that)|that'?s (?:wrong|not right)|oh|important|remember"
     r"|note)(?:[,:;.!—–-]+\s*|\s+(?=(?:please|always|never|use|do|don|run|you|make|keep|put|write|i"
     r"|we|all|the|every|stop|only|no|not|commit)\b))"
-    r"|(?:不对|错了|好的?|嗯|行|对了|另外|还有|请|等等|停|不是|谢谢|但是|那)[，,。！!：: ]+"
+    r"|(?:不对|错了|好的?|嗯|行|对了|另外|还有|请|等等|停|不是|谢谢|但是|那|不错|可以|很好|辛苦了"
+    r"|完美|好了)[，,。！!：: ]+"
     r"|(?:请(?=[务不使用把在先])))+",
     re.I,
 )
@@ -166,6 +172,13 @@ _TO_AGENT = re.compile(
     r"|be (?:brief|concise|short|direct))\b|\byou(?:r (?:answers?|replies|responses?)| (?:should"
     r"|must))\b"
     r"|回答|回复|用中文|用英文|叫我|称呼|翻译|总结|解释",
+    re.I,
+)
+_DEICTIC = re.compile(
+    r"\b(?:this|that) (?:way|order|style|pattern|approach|format|structure|layout)\b|\blike (?:this"
+    r"|that)\b"
+    r"|(?:这|那)(?:个|种|样)(?:的)?(?:顺序|方式|写法|格式|风格|做法|结构|思路|规范)|(?:这样"
+    r"|那样)(?:写|做|来|处理|改)",
     re.I,
 )
 _DIRECTIVE = re.compile(
