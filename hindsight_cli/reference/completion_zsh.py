@@ -12,7 +12,7 @@ _hindsight_ids() {
     local -a ids
     local line
     for line in ${(f)"$($_hindsight_program __ids "$PREFIX" 2>/dev/null </dev/null)"}; do
-        ids+=("${line%%$'\\t'*}:${line#*$'\\t'}")
+        ids+=(${line%%$'\\t'*}:${line#*$'\\t'})
     done
     _describe -t ids 'memory' ids
 }
@@ -45,7 +45,9 @@ def _function(command: Command) -> str:
 
 
 def _group(command: Command, specs: list[str]) -> str:
-    body = "".join(f" \\\n        {spec}" for spec in [*specs, "'1: :->command'", "'*:: :->rest'"])
+    body = "".join(
+        f" \\\n        {spec}" for spec in [*specs, "'(-): :->command'", "'(-)*:: :->rest'"]
+    )
     rows = "".join(
         f"                {_quote(f'{one.name}:{one.summary}')}\n" for one in command.commands
     )
@@ -58,7 +60,7 @@ def _group(command: Command, specs: list[str]) -> str:
     program = "" if command.path else "    local _hindsight_program=$words[1]\n"
     return f"""
 {_function_name(command)}() {{
-{program}    local context state state_descr line ret=1
+{program}    local curcontext=$curcontext context state state_descr line ret=1
     local -A opt_args
     _arguments -s -S -C{body} && ret=0
     case $state in
