@@ -38,7 +38,7 @@ E5_SMALL = ModelSpec(
 )
 
 E5_LARGE = ModelSpec(
-    name="intfloat/multilingual-e5-large",
+    name="e5-large",
     model_id="multilingual-e5-large-onnx/1",
     role="embedder",
     licence="MIT",
@@ -49,7 +49,7 @@ E5_LARGE = ModelSpec(
     sources=(
         HubSource(
             name="intfloat/multilingual-e5-large",
-            repo="qdrant/multilingual-e5-large-onnx",
+            repo="Qdrant/multilingual-e5-large-onnx",
             files=("model.onnx", "model.onnx_data"),
             size_bytes=2_240_000_000,
         ),
@@ -57,7 +57,7 @@ E5_LARGE = ModelSpec(
 )
 
 PARAPHRASE_MINILM = ModelSpec(
-    name="sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2",
+    name="paraphrase-multilingual-minilm",
     model_id="paraphrase-multilingual-minilm-l12-v2-onnx-q/1",
     role="embedder",
     licence="Apache-2.0",
@@ -115,7 +115,7 @@ BGE_SMALL_EN = ModelSpec(
 )
 
 BGE_SMALL_ZH = ModelSpec(
-    name="BAAI/bge-small-zh-v1.5",
+    name="bge-small-zh",
     model_id="bge-small-zh-v1.5-onnx/1",
     role="embedder",
     licence="MIT",
@@ -171,7 +171,7 @@ MINILM_L12_EN = ModelSpec(
 )
 
 BGE_RERANKER_M3_INT8 = ModelSpec(
-    name="BAAI/bge-reranker-v2-m3-int8",
+    name="bge-reranker-m3-int8",
     model_id="bge-reranker-v2-m3-int8/1",
     role="reranker",
     licence="Apache-2.0",
@@ -186,7 +186,7 @@ BGE_RERANKER_M3_INT8 = ModelSpec(
 )
 
 BGE_RERANKER_M3 = ModelSpec(
-    name="BAAI/bge-reranker-v2-m3",
+    name="bge-reranker-m3",
     model_id="bge-reranker-v2-m3/1",
     role="reranker",
     licence="Apache-2.0",

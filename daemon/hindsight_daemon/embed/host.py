@@ -1,144 +1,224 @@
-"""Holds the loaded models of the daemon: one of each, loaded on first use, dropped when idle.
+"""The daemon's models: loaded on first use, shared by all callers, dropped when idle.
 
-Thread-safe: callers come from worker threads, one lock a model lets one of them in at a time.
-A model that cannot be loaded is not tried again; `problem` says why, and search goes on by words.
+Blocking and thread-safe; meant to be called from worker threads. Queries run beside a batch of
+passages, so that a recall never waits for the background fill; passages run one call at a time,
+which bounds memory.
 """
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hindsight_daemon.config import EmbedSettings
-from hindsight_daemon.embed.loading import load_embedder, load_reranker
+from hindsight_daemon.embed import registry
+from hindsight_daemon.embed.places import find_place
 from hindsight_daemon.embed.port import Embedder, Reranker, Vectors
-from hindsight_daemon.embed.registry import choose
+from hindsight_daemon.embed.slot import Slot
+from hindsight_daemon.embed.spec import ModelSpec
 from hindsight_daemon.errors import EmbedderUnavailable
+from hindsight_daemon.process import trim_memory
 
-_QUERY_CACHE = 512
-_RERANK_STEP = 8
+QUERY_CACHE_SIZE = 256
+_RERANK_GROUP = 4
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_CJK_SHARE = 0.1
 
 
 class ModelHost:
-    """The embedder and the reranker that the settings ask for."""
+    """Holder of the embedder and the reranker that the settings ask for.
 
-    def __init__(self, settings: EmbedSettings, models_dir: Path) -> None:
+    Without a model `model_id` is empty, and `problem` says why if one was asked for. `languages`
+    are those the embedder is good for; empty means many.
+    """
+
+    def __init__(
+        self,
+        settings: EmbedSettings,
+        models_dir: Path,
+        *,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._settings = settings
         self._models_dir = models_dir
-        self._lock = threading.Lock()
-        self._rerank_lock = threading.Lock()
-        self._embedder: Embedder | None = None
-        self._reranker: Reranker | None = None
-        self._queries: OrderedDict[str, Vectors] = OrderedDict()
-        self._used_at = time.monotonic()
-        self._rerank_failure = ""
-        self.problem = ""
+        self._monotonic = monotonic
+        self._bulk_lock = threading.Lock()
+        self._cache_lock = threading.Lock()
+        self._query_cache: OrderedDict[str, Vectors] = OrderedDict()
+        self._setup_problem = ""
+        self._rerank_problem = ""
+        self._spec: ModelSpec | None = None
+        self._rerank_spec: ModelSpec | None = None
+        self._embedder: Slot[Embedder] | None = None
+        self._reranker: Slot[Reranker] | None = None
+        self.model_id = ""
+        self.dimension = 0
+        self.languages: tuple[str, ...] = ()
+        self.choose()
+
+    @classmethod
+    def holding(
+        cls,
+        load_embedder: Callable[[], Embedder],
+        load_reranker: Callable[[], Reranker] | None = None,
+        *,
+        idle_unload_s: float = 300.0,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> ModelHost:
+        """Return a host of models from elsewhere; the embedder is loaded once for its id."""
+        host = cls(
+            EmbedSettings(model=registry.NONE, reranker=registry.NONE, idle_unload_s=idle_unload_s),
+            Path(),
+            monotonic=monotonic,
+        )
+        host._embedder = Slot(load_embedder, monotonic)
+        with host._embedder.use() as embedder:
+            host.model_id, host.dimension = embedder.model_id, embedder.dimension
+        if load_reranker is not None:
+            host._reranker = Slot(load_reranker, monotonic)
+        return host
+
+    def choose(self) -> None:
+        """Choose the models anew, as at start; for after an installation. Drops what is loaded."""
+        settings, models_dir, threads = self._settings, self._models_dir, self._settings.threads
+        self.unload()
+        self._setup_problem = self._rerank_problem = ""
+        self._spec = self._rerank_spec = None
         try:
-            self._spec = choose("embedder", settings.model, models_dir)
+            self._spec = registry.choose_embedder(settings, models_dir)
         except EmbedderUnavailable as exc:
-            # Keywords still work, so a missing model is a warning and not a refusal to start.
-            self._spec = None
-            self.problem = f"{exc.message}; {exc.hint}"
+            self._setup_problem = exc.message
+        try:
+            self._rerank_spec = registry.choose_reranker(settings, models_dir)
+        except EmbedderUnavailable as exc:
+            self._rerank_problem = exc.message
+        self.model_id = self._spec.model_id if self._spec else ""
+        self.dimension = self._spec.dimension if self._spec else 0
+        self.languages = self._spec.languages if self._spec else ()
+        self._embedder = self._reranker = None
+        if (spec := self._spec) is not None:
+            self._embedder = Slot(lambda: self._load_embedder(spec, threads), self._monotonic)
+        if (rerank_spec := self._rerank_spec) is not None:
+            self._reranker = Slot(
+                lambda: registry.load_reranker(rerank_spec, models_dir, threads), self._monotonic
+            )
+        with self._cache_lock:
+            self._query_cache.clear()
 
-    @property
-    def model_id(self) -> str:
-        """The embedder's identity, empty if there is none or it failed."""
-        return self._spec.model_id if self._spec and not self.problem else ""
-
-    @property
-    def dimension(self) -> int:
-        """The embedder's dimension, 0 if there is none."""
-        return self._spec.dimension if self._spec and not self.problem else 0
+    def _load_embedder(self, spec: ModelSpec, threads: int) -> Embedder:
+        registry.prepare(spec, self._models_dir, allow_download=self._settings.allow_download)
+        return registry.load_embedder(spec, self._models_dir, threads)
 
     @property
     def is_loaded(self) -> bool:
-        """Tell whether any model is in memory."""
-        return self._embedder is not None or self._reranker is not None
+        """Whether the embedder is in memory."""
+        return self._embedder is not None and self._embedder.is_loaded
+
+    @property
+    def problem(self) -> str:
+        """Why there are no vectors although they were asked for; empty if all is well.
+
+        After a failed load the next attempt comes no sooner than `slot.RETRY_AFTER_S`.
+        """
+        return self._setup_problem or (self._embedder.problem if self._embedder else "")
+
+    @property
+    def rerank_problem(self) -> str:
+        """Why there is no reranking although it was asked for; empty if all is well."""
+        return self._rerank_problem or (self._reranker.problem if self._reranker else "")
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Return unit vectors for stored texts; blocking."""
-        with self._lock:
-            vectors = self._loaded().embed_passages(texts)
-            self._used_at = time.monotonic()
-            return vectors
+        """Return unit vectors, shape (len(texts), dimension); raises `EmbedderUnavailable`."""
+        slot = self._need_embedder()
+        with self._bulk_lock, slot.use() as embedder:
+            return embedder.embed_passages(texts)
 
     def embed_query(self, text: str) -> Vectors:
-        """Return the unit vector of a query; blocking unless it was asked lately."""
-        if (known := self._queries.get(text)) is not None:
-            self._used_at = time.monotonic()
-            return known
-        with self._lock:
-            vector = self._loaded().embed_query(text)
-            self._queries[text] = vector
-            while len(self._queries) > _QUERY_CACHE:
-                self._queries.popitem(last=False)
-            self._used_at = time.monotonic()
-            return vector
+        """Return a unit vector, shape (dimension,), read-only; raises `EmbedderUnavailable`.
 
-    def _loaded(self) -> Embedder:
-        if self._spec is None or self.problem:
-            raise EmbedderUnavailable(self.problem or "no embedding model is configured")
-        if self._embedder is None:
-            try:
-                self._embedder = load_embedder(
-                    self._spec,
-                    self._models_dir,
-                    self._settings.threads,
-                    allow_download=self._settings.allow_download,
-                )
-            except EmbedderUnavailable as exc:
-                self.problem = exc.message
-                raise
-        return self._embedder
+        Recent queries are answered from memory. Never waits for a download: passages start it.
+        """
+        slot = self._need_embedder()
+        with self._cache_lock:
+            if (known := self._query_cache.get(text)) is not None:
+                self._query_cache.move_to_end(text)
+                return known
+        if self._spec and not slot.is_loaded and not find_place(self._spec, self._models_dir):
+            raise EmbedderUnavailable(
+                f"`{self._spec.name}` is not downloaded yet",
+                hint=f"`hindsight model install {self._spec.name} --download` fetches it now",
+            )
+        with slot.use() as embedder:
+            vector = embedder.embed_query(text)
+        vector.flags.writeable = False
+        with self._cache_lock:
+            self._query_cache[text] = vector
+            while len(self._query_cache) > QUERY_CACHE_SIZE:
+                self._query_cache.popitem(last=False)
+        return vector
 
-    def rerank(self, query: str, texts: Sequence[str], budget_s: float) -> list[float]:
-        """Score as many of `texts`, in order, as the time allows; at least the first few."""
-        deadline = time.monotonic() + budget_s
-        with self._rerank_lock:
-            reranker = self._loaded_reranker()
-            scores: list[float] = []
-            for start in range(0, len(texts), _RERANK_STEP):
-                scores.extend(reranker.score(query, texts[start : start + _RERANK_STEP]))
-                if time.monotonic() >= deadline:
-                    break
-            self._used_at = time.monotonic()
-            return scores
+    def warm(self) -> None:
+        """Load the embedder in the calling thread; raises `EmbedderUnavailable`."""
+        with self._need_embedder().use():
+            return
 
-    def _loaded_reranker(self) -> Reranker:
-        if self._rerank_failure:
-            raise EmbedderUnavailable(self._rerank_failure)
+    def rerank(
+        self, query: str, texts: Sequence[str], budget_s: float | None = None
+    ) -> list[float]:
+        """Return relevance scores of the first texts, as many as fit into `budget_s`.
+
+        Loading the model is not counted. The list is empty when the reranker does not know the
+        language of the query or of a text. Raises `EmbedderUnavailable`.
+        """
         if self._reranker is None:
-            try:
-                spec = choose("reranker", self._settings.reranker, self._models_dir)
-                if spec is None:
-                    raise EmbedderUnavailable(
-                        "no reranker is installed", hint="install `hindsight-cli[rerank]`"
-                    )
-                self._reranker = load_reranker(
-                    spec,
-                    self._models_dir,
-                    self._settings.threads,
-                    allow_download=self._settings.allow_download,
-                )
-            except EmbedderUnavailable as exc:
-                self._rerank_failure = exc.message
-                raise
-        return self._reranker
+            raise EmbedderUnavailable(self._rerank_problem or "no reranker is set up")
+        scores: list[float] = []
+        with self._reranker.use() as reranker:
+            if _excludes_cjk(reranker) and any(_is_cjk(text) for text in (query, *texts)):
+                return []
+            started = before = self._monotonic()
+            for at in range(0, len(texts), _RERANK_GROUP):
+                scores += reranker.score(query, texts[at : at + _RERANK_GROUP])
+                now = self._monotonic()
+                if budget_s is not None and now - started + (now - before) > budget_s:
+                    break
+                before = now
+        return scores
 
     def unload_if_idle(self, now: float) -> bool:
-        """Drop the models if nobody used them for the configured time; `now` is monotonic."""
-        limit_s = self._settings.idle_unload_s
-        if not self.is_loaded or not limit_s or now - self._used_at < limit_s:
+        """Drop models unused for the set time at `now` (monotonic seconds) and free their memory.
+
+        Returns whether one was dropped.
+        """
+        if not (idle_s := self._settings.idle_unload_s):
             return False
-        self.unload()
-        return True
+        dropped = [slot.drop_if_idle(now, idle_s) for slot in self._slots()]
+        if any(dropped):
+            trim_memory()
+        return any(dropped)
 
     def unload(self) -> None:
-        """Drop the models; the next use loads them again."""
-        with self._lock:
-            self._embedder = None
-        with self._rerank_lock:
-            self._reranker = None
+        """Drop all models now and free their memory."""
+        dropped = [slot.drop() for slot in self._slots()]
+        if any(dropped):
+            trim_memory()
+
+    def _slots(self) -> list[Slot[Embedder] | Slot[Reranker]]:
+        return [slot for slot in (self._embedder, self._reranker) if slot is not None]
+
+    def _need_embedder(self) -> Slot[Embedder]:
+        if self._embedder is None:
+            raise EmbedderUnavailable(self._setup_problem or "no embedding model is set up")
+        return self._embedder
+
+
+def _excludes_cjk(reranker: Reranker) -> bool:
+    return bool(reranker.languages) and not {"zh", "ja", "ko"} & set(reranker.languages)
+
+
+def _is_cjk(text: str) -> bool:
+    return len(_CJK.findall(text)) > _CJK_SHARE * len(text)

