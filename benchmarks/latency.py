@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -51,27 +51,43 @@ def spread(values_ms: Sequence[float]) -> dict[str, float]:
     }
 
 
-def time_process(command: Sequence[str], runs: int = RUNS) -> dict[str, float]:
-    """Run a command a number of times; raises `CalledProcessError` if it fails."""
-    times: list[float] = []
+def time_processes(
+    commands: Mapping[str, Sequence[str]], runs: int = RUNS
+) -> dict[str, dict[str, float]]:
+    """Run all commands in turn, a number of rounds; raises `CalledProcessError` if one fails.
+
+    In turn, so that a load that comes and goes meets all of them alike.
+    """
+    times: dict[str, list[float]] = {name: [] for name in commands}
     for number in range(runs + 1):
-        started = time.perf_counter()
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
-        if number:  # the first fills the page cache
-            times.append((time.perf_counter() - started) * 1000)
-    return spread(times)
+        for name, command in commands.items():
+            started = time.perf_counter()
+            subprocess.run(
+                command,
+                check=True,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            if number:  # the first fills the page cache
+                times[name].append((time.perf_counter() - started) * 1000)
+    return {name: spread(values) for name, values in times.items()}
 
 
 def processes(query: str) -> dict[str, dict[str, float]]:
     """Time whole processes against the warm daemon of this environment."""
     entry = shutil.which("hindsight", path=str(Path(sys.executable).parent)) or "hindsight"
-    return {
-        "python -c pass": time_process([sys.executable, "-c", "pass"]),
-        "hindsight --version": time_process([entry, "--version"]),
-        "hindsight recall": time_process([entry, "recall", query]),
-        "hindsight recall --json": time_process([entry, "recall", "--json", query]),
-        "hindsight recall --explain": time_process([entry, "recall", "--explain", query]),
-    }
+    recall = [entry, "recall", "--project", PROJECT, query]
+    return time_processes(
+        {
+            "python -c pass": [sys.executable, "-c", "pass"],
+            "python -c 'import socket, json'": [sys.executable, "-c", "import socket, json"],
+            "hindsight --version": [entry, "--version"],
+            "hindsight recall": recall,
+            "hindsight recall --json": [*recall, "--json"],
+            "hindsight recall --explain": [*recall, "--explain"],
+        }
+    )
 
 
 async def write_memories(size: int, dimension: int, embedder: str) -> dict[str, Any]:
