@@ -13,7 +13,7 @@ import sys
 import time
 from typing import Any
 
-from hindsight_cli.fastpath import _socket_path as socket_path
+from hindsight_cli.fastpath import socket_path
 from hindsight_daemon.version import PROTOCOL_VERSIONS, VERSION
 
 _TIMEOUT_S = 0.2

@@ -86,7 +86,8 @@ def _take_value(parsed: Parsed, name: str, value: str) -> bool:
     return True
 
 
-def _socket_path() -> str:
+def socket_path() -> str:
+    """Return where the daemon listens: what it announced, else where it would be."""
     places = locate(dict(os.environ))
     try:
         with open(places["state_dir"] + "/daemon.json", encoding="utf-8") as file:
@@ -109,7 +110,7 @@ def ask(params: dict[str, object]) -> dict[str, object] | None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
         sock.settimeout(_TIMEOUT_S)
         try:
-            sock.connect(_socket_path())
+            sock.connect(socket_path())
             sock.sendall(data)
             return _read_answer(sock)
         except (OSError, ValueError):

@@ -1,11 +1,10 @@
-"""`hindsight completion …`: tab completion for the shell."""
+"""`hindsight completion …`: install or show the completion script of a shell."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import typer
 
@@ -14,76 +13,95 @@ from hindsight_cli.choices import DryRun
 from hindsight_cli.context import AppContext, app_context, command_app
 from hindsight_cli.documents import InstallDocument, TextDocument
 from hindsight_cli.reference.completions import FILES, PLACES, SCRIPTS
+from hindsight_cli.reference.places import data_folder
+from hindsight_cli.reference.tree import Command, read_tree
 from hindsight_daemon.errors import UsageProblem
 
 Shell = Literal["bash", "zsh", "fish"]
+SHELLS: tuple[Shell, ...] = get_args(Shell)
 
-app = command_app(help="Tab completion for bash, zsh and fish.")
-
-
-def script_for(shell: str) -> str:
-    """Return the completion script of a shell, made from the command tree."""
-    from hindsight_cli.app import root_command
-    from hindsight_cli.reference.tree import read_tree
-
-    return SCRIPTS[shell](read_tree(root_command()))
+app = command_app(help="Install tab completion for your shell, or show the script.")
 
 
-def shell_in_use(env: Mapping[str, str]) -> str:
-    """Return the login shell's name; raises `UsageProblem` if we have no script for it."""
-    name = Path(env.get("SHELL", "")).name
-    if name not in SCRIPTS:
-        raise UsageProblem(
-            f"no completion for the shell `{name}`" if name else "the shell is not known",
-            hint=f"name one: `hindsight completion install {'|'.join(SCRIPTS)}`",
-        )
-    return name
+def shell_of(env: Mapping[str, str]) -> Shell:
+    """Return the shell that `SHELL` names; raises `UsageProblem` if it is none of ours."""
+    name = env.get("SHELL", "").rpartition("/")[2]
+    for shell in SHELLS:
+        if shell == name:
+            return shell
+    said = f"`SHELL` is `{name}`" if name else "`SHELL` is not set"
+    raise UsageProblem(
+        f"no completion for this shell: {said}", hint="`hindsight completion install bash|zsh|fish`"
+    )
 
 
-def data_home(env: Mapping[str, str]) -> Path:
-    """Return the user's XDG data folder."""
-    value = env.get("XDG_DATA_HOME", "")
-    return Path(value) if value.startswith("/") else Path.home() / ".local" / "share"
-
-
-@app.command("show")
-def show(
-    ctx: typer.Context,
-    shell: Annotated[Shell, typer.Argument(help="The shell.")],
-) -> int:
-    """Print the completion script."""
-    out = app_context(ctx).output
-    text = script_for(shell)
-    document = TextDocument(name=FILES[shell], text=text)
-    out.result(document, lambda: text.splitlines())
-    return 0
-
-
-def install_script(context: AppContext, shell: str, *, dry_run: bool) -> int:
-    """Put the script where the shell looks, and say what else is needed."""
-    path = data_home(os.environ) / PLACES[shell]
-    file = filing.install_file(path, script_for(shell), dry_run=dry_run)
-    commands = []
+def advice(shell: Shell, folder: str) -> list[str]:
+    """Return what the person has to do for the shell to find the script."""
     if shell == "zsh":
-        commands = [f"fpath=({path.parent} $fpath)  # in ~/.zshrc, before compinit"]
+        return [f"fpath=({folder} $fpath)", "autoload -Uz compinit && compinit"]
+    return []
+
+
+def install_script(
+    root: Command, shell: Shell, context: AppContext, env: Mapping[str, str], *, dry_run: bool
+) -> int:
+    """Write the script below the data folder of the user."""
+    path = data_folder(env) / PLACES[shell]
+    file = filing.install_file(path, SCRIPTS[shell](root), dry_run=dry_run)
+    commands = advice(shell, str(path.parent))
     document = InstallDocument(files=[file], dry_run=dry_run, commands=commands)
     out = context.output
     out.result(document, lambda: [f"{file.state} {file.path}"])
     if not out.is_json:
-        for command in commands:
-            out.note(f"zsh needs this folder: `{command}`")
-        if shell == "bash":
-            out.note("new shells use it if the package bash-completion is installed")
+        if commands:
+            out.say("add to your ~/.zshrc, before anything else that calls compinit:")
+            for command in commands:
+                out.say(f"  {command}")
+        elif shell == "bash":
+            out.say("new shells have it if the package bash-completion is installed;")
+            out.say(f"without that, add to your ~/.bashrc: source {path}")
+        else:
+            out.say("new shells have it")
     return 0
 
 
-@app.command("install")
+@app.command(
+    epilog="""\b
+Examples:
+  hindsight completion install
+  hindsight completion install zsh --dry-run
+"""
+)
 def install(
     ctx: typer.Context,
     shell: Annotated[
-        Shell | None, typer.Argument(help="The shell (default: your login shell).")
+        Shell | None,
+        typer.Argument(metavar="bash|zsh|fish", help="Whose (default: the shell in `SHELL`)."),
     ] = None,
     dry_run: DryRun = False,
 ) -> int:
-    """Put the completion script where your shell looks for it."""
-    return install_script(app_context(ctx), shell or shell_in_use(os.environ), dry_run=dry_run)
+    """Write the completion script where the shell finds it.
+
+    It goes below `~/.local/share`, or `$XDG_DATA_HOME`. What else is to be done is told.
+    """
+    root = read_tree(ctx.find_root().command)
+    chosen = shell or shell_of(os.environ)
+    return install_script(root, chosen, app_context(ctx), os.environ, dry_run=dry_run)
+
+
+@app.command(
+    epilog="""\b
+Examples:
+  source <(hindsight completion show bash)
+  hindsight completion show fish > ~/.config/fish/completions/hindsight.fish
+"""
+)
+def show(
+    ctx: typer.Context,
+    shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="Whose script.")],
+) -> int:
+    """Print the completion script of a shell."""
+    text = SCRIPTS[shell](read_tree(ctx.find_root().command))
+    document = TextDocument(name=FILES[shell], text=text)
+    app_context(ctx).output.result(document, lambda: text.splitlines())
+    return 0

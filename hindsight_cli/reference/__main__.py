@@ -23,7 +23,7 @@ def generated(checkout: Path, root: Command) -> dict[str, str]:
 
 
 def drift(checkout: Path, root: Command) -> list[str]:
-    """Return what differs from the command tree: `changed`, `missing` or `superfluous`, and path."""
+    """Return `changed`, `missing` or `superfluous`, with the path, for what is not as generated."""
     wanted = generated(checkout, root)
     found = []
     for name, text in wanted.items():
