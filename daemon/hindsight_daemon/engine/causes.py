@@ -187,7 +187,8 @@ _CAUSES: tuple[tuple[float, re.Pattern[str]], ...] = (
         r"(?: that)? .{8,})", re.I)),
 )  # fmt: skip
 _ACTION_ZH = (
-    r"(?:把|将|改(?:成|为|用|回)|换成|加上|加了|添加|增加|补上|删除|删掉|去掉|移除|设置|设为|升级"
+    r"(?:把|将|改(?:成|为|用|回)|换成|加上|加了|加(?=\s*`)|添加|增加|补上|删除|删掉|去掉|移除|设置"
+    r"|设为|升级"
     r"|降级|固定|锁定|关闭"
     r"|启动|开启|安装|重启|重建|提交|回滚|调整|修改|使用|在.{2,40}?(?:中|里|前|后|时)(?:先"
     r"|再)?(?:加|添加|关闭|设置|调用|执行|改))"
@@ -276,7 +277,7 @@ _STATE = re.compile(
     r"|newer)\b"
     r"|\b(?:isn't|aren't|wasn't|weren't|hasn't|doesn't|does not|don't|cannot|can't|lacks?|needs?"
     r"|requires?|expects?|still|no longer|instead of|pins?)\b"
-    r"|没有|不是|不存在|未|缺|需要|要求|不支持|只有|写死|被占用|过期|冲突",
+    r"|没有|不是|不存在|未|缺|需要|要求|不支持|只支持|只有|写死|被占用|过期|冲突",
     re.I,
 )
 _NARRATED = re.compile(

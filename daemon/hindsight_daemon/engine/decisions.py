@@ -12,7 +12,13 @@ from collections.abc import Sequence
 from hindsight_daemon.engine.sentences import sentences
 from hindsight_daemon.engine.statements import is_technical
 from hindsight_daemon.engine.verbs import imperative
-from hindsight_daemon.engine.wording import clip, lower_first, sentence_case, spaced
+from hindsight_daemon.engine.wording import (
+    chinese_sentence,
+    clip,
+    lower_first,
+    sentence_case,
+    spaced,
+)
 from hindsight_daemon.model import Record
 
 
@@ -199,7 +205,7 @@ def _worded(opening: str, chosen: str, rejected: str, reason: str, *, chinese: b
         told += f"，而不是{spaced(rejected)}" if short else ""
         told += f"，因为{spaced(reason)}" if reason else ""
         told += f"（未采用{clip(rejected, 70)}）" if rejected and not short else ""
-        return sentence_case(told)
+        return chinese_sentence(told)
     keeps = re.search(
         r"\b(?:keep|kept|keeping|stick|stay)\b", opening[: len(opening) - len(chosen)], re.I
     )

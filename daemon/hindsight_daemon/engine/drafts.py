@@ -58,26 +58,33 @@ def make_draft(
 
 
 def with_literal_quote(draft: Draft, events: Mapping[str, Event]) -> Draft:
-    """Return the draft with its quote as it stands in its evidence, markup and all."""
+    """Return the draft with its quote as it stands in its evidence, markup and all.
+
+    The event that holds the quote comes first.
+    """
     words = re.findall(r"\w+", draft.quote)[:40]
     pattern = re.compile(r"\W{0,8}?".join(map(re.escape, words))) if words else None
     for event_id in draft.event_ids:
         event = events.get(event_id)
         if event is None:
             continue
-        command = event.tool.command if event.tool is not None else ""
-        for text in (event.text, command):
-            found = text.find(draft.quote) if draft.quote else -1
-            if found >= 0:
-                return draft
-            match = pattern.search(text) if pattern is not None else None
+        for text in (event.text, event.tool.command if event.tool is not None else ""):
+            span = draft.quote if draft.quote and draft.quote in text else ""
+            match = pattern.search(text) if pattern is not None and not span else None
             if match is not None:
                 ending = re.match(r"[^\w\s]{0,3}", text[match.end() :])
                 span = match.group() + (ending.group() if ending is not None else "")
-                return structs.replace(draft, quote=span[:MAX_QUOTE_CHARS])
-    texts = (events[e].text for e in draft.event_ids if e in events)
-    first = next((text for text in texts if text.strip()), "")
-    return structs.replace(draft, quote=clip_quote(first))
+            if span:
+                return _quoting(draft, event_id, span)
+    for event_id in draft.event_ids:
+        if event_id in events and events[event_id].text.strip():
+            return _quoting(draft, event_id, clip_quote(events[event_id].text))
+    return structs.replace(draft, quote="")
+
+
+def _quoting(draft: Draft, event_id: str, span: str) -> Draft:
+    others = tuple(other for other in draft.event_ids if other != event_id)
+    return structs.replace(draft, quote=span[:MAX_QUOTE_CHARS], event_ids=(event_id, *others))
 
 
 def clip_quote(text: str) -> str:

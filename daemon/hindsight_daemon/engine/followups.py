@@ -57,7 +57,8 @@ _CORRECT = re.compile(
     re.I,
 )
 _CONTINUES = re.compile(
-    r"^(?:also,? (?:fix|update|run|add a test|make sure)|and (?:run|then|also|now|the|what about)"
+    r"^(?:(?:ok|okay|yes|yeah|sure|right|great|fine|perfect|好的?|行|可以|嗯)[,.，。 ]+(?=\S)"
+    r"|also,? (?:fix|update|run|add a test|make sure)|and (?:run|then|also|now|the|what about)"
     r"|then\b"
     r"|now (?:run|commit|push|fix|test)|(?:please )?(?:commit|push)\b.{0,40}$|run (?:the )?(?:tests"
     r"|it)\b"

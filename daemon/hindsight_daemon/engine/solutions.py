@@ -32,6 +32,7 @@ from hindsight_daemon.engine.summary import short_goal
 from hindsight_daemon.engine.task import Draft, OutcomeVerdict, Task
 from hindsight_daemon.engine.wording import (
     because,
+    chinese_sentence,
     clip,
     code,
     is_clause,
@@ -119,6 +120,11 @@ def solved(task: Task, fix: Fix) -> Draft | None:
         remedy = remedy if remedy is not None and relevance(remedy.sentence, hints) else None
     if _CONFLICT.search(fix.error):
         return None  # merge conflicts and rejected pushes are everyday steps, not lessons
+    if remedy is not None and remedy.text.split(" ", 1)[0] in (
+        fix.command.program,
+        fix.command.subcommand,
+    ):
+        remedy = None  # "Published 1.2.5" tells that `publish` worked, not how
     if cause is None and (fix.confirmed_by.state != "ok" or fix.command.role == "commit"):
         return None
     if cause is None and fix.command.role == "check":
@@ -238,7 +244,7 @@ def replaced(task: Task, one: Substitute) -> Draft:
     error = code(clip(one.error, 90)) if one.error else ""
     if chinese:
         told = f"，后者报错 {error}" if error else ""
-        text = sentence_case(f"用 {right}，不要用 {wrong}{told}")
+        text = chinese_sentence(f"用 {right}，不要用 {wrong}{told}")
     else:
         told = f", which fails with {error}" if error else ""
         text = sentence_case(f"run {right} instead of {wrong}{told}")
@@ -292,7 +298,8 @@ _SYMPTOM = re.compile(
     r"\b(?:fix\w*|bug|issues?|problems?|broke|fail\w*|broken|break\w*|crash\w*|errors?|hang\w*"
     r"|stuck|wrong|why|doesn.t|does not|isn.t|not working|slow|leak\w*|flaky|regression|investigate"
     r"|debug|timeout|times out)\b"
-    r"|修复|报错|失败|卡住|崩溃|为什么|排查|错误|不(?:能|对|生效|工作|显示)|问题|慢|泄漏|超时",
+    r"|\b[45]\d\d\b|修复|报错|失败|卡住|崩溃|为什么|排查|错误|不(?:能|对|生效|工作|显示)|问题|慢"
+    r"|泄漏|超时",
     re.I,
 )
 
@@ -322,7 +329,7 @@ def diagnosed(task: Task, actions: Sequence[Action], verdict: OutcomeVerdict) ->
         return None
     action, reason = clip(action, 110), clip(cause.text, 120)
     if chinese:
-        text = sentence_case(f"针对「{goal.rstrip('。.')}」：{action}，因为{spaced(reason)}")
+        text = chinese_sentence(f"针对「{goal.rstrip('。.')}」：{action}，因为{spaced(reason)}")
     else:
         text = sentence_case(f'For "{goal.rstrip(".")}": {action}{because(reason)}')
     solved = verdict.outcome == "success"

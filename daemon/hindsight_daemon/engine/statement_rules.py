@@ -44,6 +44,16 @@ RULES: tuple[Rule, ...] = (
     Rule(name="remember", score=0.95, form=re.compile(
         r"(?:^|[，,。]\s*)(?:请|你)?(?:要)?(?:记住|牢记|记下来?|记一下"
         r"|别忘了)[，,：: ]*(?P<body>(?!了).{3,})")),
+    Rule(name="reminder", score=0.92, form=re.compile(
+        r"\b(?:i (?:already |just )?(?:told|asked) you(?: before| already| to)?"
+        r"|as i (?:already )?said|like i said|i(?:'ve| have) said)"
+        r"[:,. ]+(?:before|already|twice|again)?[:,. ]*(?P<body>(?:please )?(?:do not|don.?t|never"
+        r"|always|to (?=use|run|keep)|use|run|keep|only)\b.{4,})", re.I),
+        form_not=_QUESTION),
+    Rule(name="reminder", score=0.92, form=re.compile(
+        r"(?:我)?(?:之前|已经|前面)?(?:说过|讲过|强调过)(?:很多次|多次|了"
+        r"|的)*[，,：:。 ]*(?P<body>(?:不要|别|要|必须|只|用|都|统一|不能).{3,})"),
+        form_not=_QUESTION_ZH),
     Rule(name="standing", score=0.92, form=re.compile(
         r"\b(?:from (?:now|here|this point) on(?:wards?)?|going forward|in (?:the )?future"
         r"|for (?:all )?future (?:\w+)|as a (?:general )?rule"

@@ -45,6 +45,11 @@ def sentence_case(text: str) -> str:
     return clean + ("。" if has_han(clean[-6:]) or _mostly_han(clean) else ".")
 
 
+def chinese_sentence(text: str) -> str:
+    """Return the text as one Chinese sentence, whatever script it ends in."""
+    return " ".join(text.split()).rstrip("。.，, ；;") + "。"
+
+
 def lower_first(text: str) -> str:
     """Return a clause ready for the middle of a sentence."""
     if _COMMON_OPENING.match(text):
@@ -130,7 +135,7 @@ def _solution(*, command: str, error: str, hangs: bool, fix: str, cause: str, ch
         told = f"，报错「{error}」" if error else ""
         why = f"，因为{spaced(cause)}" if cause else ""
         when = f"当 {command} {'卡住（超时）' if hangs else '失败'}{told}时"
-        return f"{when}，{spaced(fix)}{why}".rstrip("。.") + "。"
+        return chinese_sentence(f"{when}，{spaced(fix)}{why}")
     told = f" with {code(error)}" if error else ""
     verb = "hangs" if hangs else "fails"
     return sentence_case(f"When {command} {verb}{told}, {fix}{because(cause)}")
