@@ -1,10 +1,12 @@
-"""What every store promises, checked on the fake, on LanceDB with rows still in the journal, and
-on LanceDB with every row folded into the tables."""
+"""What every store promises, checked on the fake and on LanceDB: with rows still in the journal,
+folded into the tables, compacted, after closing and opening again, and at a place without files.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any, cast
 
 import pytest
 from msgspec import structs
@@ -35,22 +37,40 @@ Body = Callable[[Store, Settle], Awaitable[None]]
 Run = Callable[[Body], None]
 
 
-@pytest.fixture(params=["fake", "pending", "folded", "compacted"])
+class Reopened:
+    """A LanceStore that is closed and opened again whenever a test lets it settle."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.store, name)
+
+
+async def opened(kind: str) -> Store:
+    """Open a fresh store of one kind."""
+    if kind == "fake":
+        return FakeStore()
+    uri = "memory://" if kind == "remote" else ""
+    store = await open_store(test_paths(), structs.replace(SETTINGS, uri=uri), FixedClock())
+    return cast(Store, Reopened(store)) if kind == "reopened" else store
+
+
+@pytest.fixture(params=["fake", "pending", "folded", "compacted", "reopened", "remote"])
 def run(request: pytest.FixtureRequest) -> Run:
     """Run a test's body against a fresh store; `settle` makes its rows what the parameter says."""
 
     async def with_store(body: Body) -> None:
-        store: Store
-        if request.param == "fake":
-            store = FakeStore()
-        else:
-            store = await open_store(test_paths(), SETTINGS, FixedClock())
+        store = await opened(request.param)
 
         async def settle() -> None:
-            if request.param in ("folded", "compacted"):
+            if request.param in ("folded", "compacted", "remote"):
                 await store.flush()
-            if request.param == "compacted":
+            if request.param in ("compacted", "remote"):
                 await store.maintain(force=True)
+            if isinstance(store, Reopened):
+                await store.close()
+                store.store = await opened("pending")
 
         try:
             await body(store, settle)
@@ -90,8 +110,6 @@ def test_a_memory_read_from_the_tables_equals_the_one_written(run: Run) -> None:
     async def body(store: Store, settle: Settle) -> None:
         await store.commit(WriteBatch(memories=memories))
         await settle()
-        if hasattr(store, "_cache"):
-            store._cache.drop([m.id for m in memories])
         found = await store.get([m.id for m in memories])
         assert list(found.values()) == list(memories)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from msgspec import structs
 
 from hindsight_daemon.errors import DiskFull, StorageFailed, StoreTooNew
+from hindsight_daemon.store.fold import FAILURES_BEFORE_SIFTING
 from hindsight_daemon.store.journal import connect
 from hindsight_daemon.store.lance_store import LanceStore
 from hindsight_daemon.store.open import open_store
@@ -333,6 +335,40 @@ def test_a_reserve_of_free_space_is_left_and_reads_go_on() -> None:
         assert len(await store.list(everything(), limit=9)) == 3
 
     with_store(body, settings=greedy)
+
+
+def test_a_row_of_the_wrong_type_does_not_keep_the_others_out() -> None:
+    async def body(store: LanceStore) -> None:
+        wrong: Any = "not a number"
+        await store.commit(WriteBatch(memories=(a_memory(1, source_turn=wrong), a_memory(2))))
+        for _ in range(FAILURES_BEFORE_SIFTING + 1):
+            with contextlib.suppress(StorageFailed):
+                await store.flush()
+        stats = await store.stats()
+        assert (stats.pending_fold, stats.tables["memories"].rows) == (0, 1)
+        assert any(memory_id(1) in problem.what for problem in await store.check())
+
+    with_store(body)
+
+
+def test_failing_folds_are_told_and_what_was_committed_stays_readable() -> None:
+    async def body(store: LanceStore) -> None:
+        async def refuse(*_: Any, **__: Any) -> None:
+            raise StorageFailed("table `memories`: broken")
+
+        store._lance.write = refuse  # type: ignore[method-assign]
+        memory = a_memory(1)
+        await store.commit(WriteBatch(memories=(memory,), keys=(a_key(memory),)))
+        with pytest.raises(StorageFailed):
+            await store.flush()
+        stats = await store.stats()
+        assert (stats.pending_fold, stats.maintenance_failures > 0) == (2, True)
+        assert "broken" in stats.last_failure
+        assert await store.get([memory.id]) == {memory.id: memory}
+        assert len(await store.search_terms(["memory"], everything(), limit=5)) == 1
+
+    with_store(body)
+    assert list(with_store(lambda store: store.get([memory_id(1)]))) == [memory_id(1)]
 
 
 @pytest.fixture

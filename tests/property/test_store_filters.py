@@ -115,7 +115,7 @@ def test_the_journal_and_the_predicate_agree(
     assert found == {m.id for m in memories if matches(where, m)}
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(records, filters)
 def test_lance_and_the_predicate_agree(drawn: list[dict[str, object]], where: SearchFilter) -> None:
     memories = [a_memory(n, **fields_of(n, row)) for n, row in enumerate(drawn)]
@@ -137,7 +137,7 @@ def test_lance_and_the_predicate_agree(drawn: list[dict[str, object]], where: Se
     assert asyncio.run(ask()) == {m.id for m in memories if matches(where, m)}
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.lists(st.text(st.characters(exclude_categories=("Cs",)), max_size=20), min_size=1))
 def test_any_text_is_found_by_its_literal_and_finds_only_itself(texts: list[str]) -> None:
     async def ask() -> None:

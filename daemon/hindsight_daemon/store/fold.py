@@ -7,6 +7,7 @@ failure is counted and retried with growing pauses; the rows stay readable in th
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import sqlite3
 from collections import deque
@@ -16,7 +17,7 @@ from hindsight_daemon.errors import HindsightError
 from hindsight_daemon.store.fold_plan import plan_fold
 from hindsight_daemon.store.journal import Journal
 from hindsight_daemon.store.lance import Lance
-from hindsight_daemon.store.outbox import Table
+from hindsight_daemon.store.outbox import OutboxRow, Table
 from hindsight_daemon.store.overlay import Overlay
 from hindsight_daemon.store.port import StoreProblem
 from hindsight_daemon.store.reconcile import reconcile
@@ -30,6 +31,7 @@ ROUND_ROWS = 4_000
 ROUND_BYTES = 24 * 1024 * 1024
 KEPT_ROWS = 2_000
 """Folded rows that stay in the journal, to replay if the newest table version is lost."""
+FAILURES_BEFORE_SIFTING = 2
 _BACKOFF_S = (0.5, 1.0, 2.0, 5.0, 15.0, 60.0)
 
 
@@ -59,6 +61,7 @@ class Folder:
         self.failures = 0
         self.last_failure = ""
         self._failures_in_row = 0
+        self.left_out: list[StoreProblem] = []
 
     def start(self) -> None:
         """Start the writer task."""
@@ -86,8 +89,15 @@ class Folder:
     async def flush(self) -> None:
         """Fold everything that is pending now; raises the first failure."""
         async with self._lock:
-            while self._overlay.pending():
+            await self._fold_all()
+
+    async def _fold_all(self) -> None:
+        while self._overlay.pending():
+            try:
                 await self._round()
+            except HindsightError as exc:
+                self._note_failure(exc)
+                raise
 
     async def maintain(self, *, force: bool) -> bool:
         """Look at all tables and do what the policy says; return whether anything was done."""
@@ -97,8 +107,7 @@ class Folder:
     async def reconcile(self) -> list[StoreProblem]:
         """Bring tables and catalog together if they differ; nothing is folded meanwhile."""
         async with self._lock:
-            while self._overlay.pending():
-                await self._round()
+            await self._fold_all()
             problems: list[StoreProblem] = []
             for table in Table:
                 problems += await reconcile(table, self._journal, self._lance, self._overlay)
@@ -110,11 +119,8 @@ class Folder:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
-        try:
+        with contextlib.suppress(HindsightError):  # the next open replays what stays in the journal
             await self.flush()
-        except HindsightError as exc:
-            # The journal keeps the rows; the next open replays them.
-            self._note_failure(exc)
 
     async def _loop(self) -> None:
         loop = asyncio.get_running_loop()
@@ -168,27 +174,50 @@ class Folder:
 
     async def _round(self) -> None:
         marks: dict[Table, int] = {}
-        start = 0
-        try:
-            for table in Table:
-                rows = self._overlay.first(table, ROUND_ROWS, ROUND_BYTES)
-                if not rows:
-                    continue
-                replay = rows[0].seq <= self._replay_through.get(table, 0)
-                if replay:
-                    rows = [row for row in rows if row.seq <= self._replay_through[table]]
-                plan = plan_fold(rows, is_replay=replay)
-                # Whatever goes wrong from here on, the table may hold some of these rows.
-                self._replay_through[table] = max(plan.through, self._replay_through.get(table, 0))
-                await self._lance.write(table, add=plan.add, upsert=plan.upsert, remove=plan.remove)
-                await self._lance.sync(table)
-                self._upkeep.note_fold(table)
-                marks[table] = plan.through
-                start = min(start or rows[0].seq, rows[0].seq)
-        finally:
-            if marks:
-                await self._mark(marks, start)
+        starts: list[int] = []
+        failure: HindsightError | None = None
+        for table in Table:
+            rows = self._overlay.first(table, ROUND_ROWS, ROUND_BYTES)
+            if not rows:
+                continue
+            try:
+                marks[table] = await self._fold(table, rows)
+                starts.append(rows[0].seq)
+            except HindsightError as exc:  # the other tables need not wait for this one
+                failure = failure or exc
+        if marks:
+            await self._mark(marks, min(starts))
+        if failure is not None:
+            raise failure
         self._failures_in_row = 0
+
+    async def _fold(self, table: Table, rows: list[OutboxRow]) -> int:
+        """Write the first of a table's pending rows; return the number of the last of them."""
+        done = self._replay_through.get(table, 0)
+        is_replay = rows[0].seq <= done
+        if is_replay:
+            rows = [row for row in rows if row.seq <= done]
+        through = rows[-1].seq
+        if self._failures_in_row >= FAILURES_BEFORE_SIFTING:
+            rows = await self._sifted(table, rows)
+        if rows:
+            plan = plan_fold(rows, is_replay=is_replay)
+            # Whatever goes wrong from here on, the table may hold some of these rows.
+            self._replay_through[table] = max(through, done)
+            await self._lance.write(table, add=plan.add, upsert=plan.upsert, remove=plan.remove)
+            await self._lance.sync(table)
+            self._upkeep.note_fold(table)
+        return through
+
+    async def _sifted(self, table: Table, rows: list[OutboxRow]) -> list[OutboxRow]:
+        # A row with a value of the wrong type must not keep all others out for ever.
+        bad = await self._lance.unfoldable(table, rows)
+        for row in rows:
+            if row.seq in bad:
+                what = f"row `{row.id}` cannot be stored and was left out: {bad[row.seq]}"
+                log.error("%s: %s", table.label, what)
+                self.left_out.append(StoreProblem(where=table.label, what=what, severity="error"))
+        return [row for row in rows if row.seq not in bad]
 
     async def _mark(self, marks: dict[Table, int], start: int) -> None:
         self.rounds += 1

@@ -10,7 +10,7 @@ from hindsight_daemon.store.outbox import Op, OutboxRow
 
 
 class FoldPlan(msgspec.Struct, frozen=True):
-    """One round for one table: new rows, rows that may exist, ids to delete; `through` is its mark.
+    """One round for one table: new rows, rows that may exist, ids to delete.
 
     Every id occurs at most once in the whole plan.
     """
@@ -18,7 +18,6 @@ class FoldPlan(msgspec.Struct, frozen=True):
     add: tuple[OutboxRow, ...]
     upsert: tuple[OutboxRow, ...]
     remove: tuple[str, ...]
-    through: int
 
 
 def plan_fold(rows: Sequence[OutboxRow], *, is_replay: bool) -> FoldPlan:
@@ -44,4 +43,4 @@ def plan_fold(rows: Sequence[OutboxRow], *, is_replay: bool) -> FoldPlan:
             add.append(row)
         else:
             upsert.append(row)
-    return FoldPlan(tuple(add), tuple(upsert), tuple(remove), rows[-1].seq)
+    return FoldPlan(tuple(add), tuple(upsert), tuple(remove))

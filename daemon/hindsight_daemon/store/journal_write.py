@@ -81,8 +81,9 @@ class BatchWriter:
     def fill(
         self, db: sqlite3.Connection, fills: Sequence[KeyFill], embedder: str, now: datetime
     ) -> list[OutboxRow]:
-        """Set vectors of keys that are still what they were when they were read."""
+        """Set vectors of keys (one at least) that are still what they were when they were read."""
         rows: list[OutboxRow] = []
+        self._know_embedder(db, embedder, fills[0].vector)
         for fill in fills:
             changed = db.execute(
                 "UPDATE key SET embedder = ?, rev = ? WHERE id = ? AND rev = ?",

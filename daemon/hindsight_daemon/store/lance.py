@@ -167,6 +167,10 @@ class Lance:
             if add:
                 await handle.add(await self._arrow(table, add, every_column=False))
 
+    async def unfoldable(self, table: Table, rows: Sequence[OutboxRow]) -> dict[int, str]:
+        """Return the rows that no table could hold, by number, with the reason."""
+        return await asyncio.to_thread(_unfoldable, table, rows)
+
     async def _arrow(
         self, table: Table, rows: Sequence[OutboxRow], *, every_column: bool
     ) -> pa.Table:
@@ -363,6 +367,17 @@ class Lance:
             await self._tables[table].optimize(cleanup_older_than=keep_versions_for)
         if table is Table.KEYS:
             self._key_rows = await self.count(Table.KEYS)
+
+
+def _unfoldable(table: Table, rows: Sequence[OutboxRow]) -> dict[int, str]:
+    found: dict[int, str] = {}
+    for row in rows:
+        try:
+            if row.record is not None:
+                table_of(table, [row])
+        except (TypeError, ValueError, AttributeError, OverflowError) as exc:
+            found[row.seq] = f"{type(exc).__name__}: {exc}"
+    return found
 
 
 def _full_text() -> FTS:

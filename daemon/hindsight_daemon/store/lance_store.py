@@ -460,9 +460,9 @@ class LanceStore:
     async def check(self) -> Sequence[StoreProblem]:
         """Scan real rows of every table and report damage."""
         await asyncio.gather(*self._background)
-        if not self._journal.read_only:
+        if not self._journal.read_only and not self._folder.is_failing:
             await self._folder.flush()
-        return (*self._parts.problems, *await self._health.check())
+        return (*self._parts.problems, *self._folder.left_out, *await self._health.check())
 
     async def flush(self) -> None:
         """Fold everything committed so far into the tables."""

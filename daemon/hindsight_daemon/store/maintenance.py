@@ -32,7 +32,8 @@ class TableHealth(Record, frozen=True, kw_only=True):
     `wanted` are its columns that carry an index once there are enough rows, `indexed` those that
     do; `unindexed_rows` is the worst of them. `vectors` and `trained` count per vector column the
     rows with a vector, and those there were when its index was last built. `folds` counts commits
-    since the last compaction.
+    since the last compaction; `has_leftovers` says that it could not drop versions as young as
+    those commits were.
     """
 
     table: str
@@ -47,6 +48,7 @@ class TableHealth(Record, frozen=True, kw_only=True):
     live_bytes: int = 0
     disk_bytes: int = 0
     since_compaction_s: float = 0.0
+    has_leftovers: bool = False
     failures: int = 0
 
 
@@ -94,7 +96,7 @@ def _why_compact(health: TableHealth, *, idle_s: float, force: bool) -> str:
     if health.unindexed_rows >= max(UNINDEXED_LIMIT, UNINDEXED_SHARE * health.rows):
         return f"{health.unindexed_rows} rows not indexed"
     if (
-        health.folds
+        (health.folds or health.has_leftovers)
         and is_wasteful(health)
         and health.since_compaction_s > KEEP_VERSIONS_WASTEFUL.total_seconds()
     ):

@@ -15,7 +15,13 @@ from hindsight_daemon.clock import Clock
 from hindsight_daemon.errors import DiskFull, HindsightError
 from hindsight_daemon.store.journal import Journal
 from hindsight_daemon.store.lance import Lance
-from hindsight_daemon.store.maintenance import IDLE_S, Chore, TableHealth, decide
+from hindsight_daemon.store.maintenance import (
+    IDLE_S,
+    KEEP_VERSIONS_WASTEFUL,
+    Chore,
+    TableHealth,
+    decide,
+)
 from hindsight_daemon.store.outbox import Table, micros
 from hindsight_daemon.store.schema import BITMAP, BTREE, FULL_TEXT, vector_column
 from hindsight_daemon.store.sweep import folder_bytes
@@ -23,6 +29,7 @@ from hindsight_daemon.store.sweep import folder_bytes
 log = logging.getLogger(__name__)
 
 FOLDS_BETWEEN_LOOKS = 12
+LEFTOVERS_WAIT_S = 1.25 * KEEP_VERSIONS_WASTEFUL.total_seconds()
 REQUESTS_KEPT = timedelta(days=7)
 RECALLS_KEPT = timedelta(days=90)
 
@@ -38,6 +45,7 @@ class Upkeep:
         self._folds_since_look = 0
         self._last_fold = time.monotonic()
         self._compacted: dict[Table, float] = {}
+        self._leftovers: dict[Table, float] = {}
         self._failed: dict[Table, int] = {}
         self.runs = 0
         self.failures = 0
@@ -51,22 +59,24 @@ class Upkeep:
 
     def is_due(self) -> bool:
         """Tell whether it is time to look at the tables."""
-        if not self._folds_since_look:
-            return False
-        idle = time.monotonic() - self._last_fold >= IDLE_S
-        return idle or self._folds_since_look >= FOLDS_BETWEEN_LOOKS
+        wait_s = self.idle_wait_s()
+        return wait_s == 0.0 or self._folds_since_look >= FOLDS_BETWEEN_LOOKS
 
     def idle_wait_s(self) -> float | None:
         """Return after how much silence to look, None if there is nothing to look at."""
-        if not self._folds_since_look:
-            return None
-        return max(0.05, IDLE_S - (time.monotonic() - self._last_fold))
+        moments = [self._last_fold + IDLE_S] if self._folds_since_look else []
+        moments += list(self._leftovers.values())
+        return max(0.0, min(moments) - time.monotonic()) if moments else None
 
     async def run(self, *, force: bool) -> bool:
         """Do what the policy says; a failed chore is counted and does not stop the others."""
         self._folds_since_look = 0
+        now = time.monotonic()
+        late = {table for table, due in self._leftovers.items() if due <= now}
+        for table in late:
+            del self._leftovers[table]
         idle_s = time.monotonic() - self._last_fold
-        health = [await self._health(table) for table in Table]
+        health = [await self._health(table, has_leftovers=table in late) for table in Table]
         chores = decide(health, idle_s=idle_s, force=force)
         for chore in chores:
             await self._do(chore)
@@ -80,8 +90,9 @@ class Upkeep:
         try:
             if chore.do == "compact":
                 await self._lance.optimize(table, chore.keep_versions_for)
-                self._folds[table] = 0
                 self._compacted[table] = time.monotonic()
+                if self._folds.pop(table, 0):
+                    self._leftovers[table] = self._compacted[table] + LEFTOVERS_WAIT_S
             else:
                 await self._lance.create_index(table, chore.column)
                 if chore.column.startswith("vector_"):
@@ -99,7 +110,7 @@ class Upkeep:
         if chore.do == "compact":
             self._failed.pop(table, None)
 
-    async def _health(self, table: Table) -> TableHealth:
+    async def _health(self, table: Table, *, has_leftovers: bool) -> TableHealth:
         rows, fragments = await self._lance.shape(table)
         indices = await self._lance.indices(table)
         live, disk = rows, 0
@@ -121,6 +132,7 @@ class Upkeep:
             live_bytes=live,
             disk_bytes=disk,
             since_compaction_s=now - self._compacted.get(table, float("-inf")),
+            has_leftovers=has_leftovers,
             failures=self._failed.get(table, 0),
         )
 
