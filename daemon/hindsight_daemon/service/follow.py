@@ -117,14 +117,17 @@ async def _read_all(s: Services, paths: list[Path]) -> None:
         if await _is_unchanged(s, path):
             continue
         result = IngestResult(files=[], episodes=0, memories=0)
-        params = IngestParams(paths=(), final=False)
         try:
+            info = path.stat()
+            # A file that has not changed for so long holds ended tasks only.
+            final = time.time() - info.st_mtime > s.settings.watch.idle_task_s
+            params = IngestParams(paths=(), final=final)
             async with s.ingest_lock:
-                size = path.stat().st_size
+                size = info.st_size
                 target = Target(path, size)
                 report = await read_one(s, params, target, Call(client="follow"), 0, size, result)
                 for session_id in report.sessions if result.events else ():
-                    count(result, await consolidate_session(s, session_id, final=False))
+                    count(result, await consolidate_session(s, session_id, final=final))
         except OSError:
             continue
         except StorageFailed as exc:

@@ -1,0 +1,73 @@
+"""The daemon follows the agents' own folders without being told."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from hindsight_daemon.client import Client
+from tests.support.claude_lines import ClaudeSession, fixed_migration
+from tests.support.harness import running_daemon, wait_until
+
+
+@pytest.fixture
+def project(monkeypatch: pytest.MonkeyPatch, home: Path) -> Path:
+    """Return a Claude Code project folder in the test's home, followed by the daemon."""
+    folder = home.parent / "home/.claude/projects/-work-shop"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("HINDSIGHT_WATCH", "true")
+    return folder
+
+
+def _turns(client: Client, text: str) -> list[str]:
+    found = client.recall(text, kinds=("turn",), all_projects=True).memories
+    return [memory.text for memory in found]
+
+
+def test_sessions_written_before_the_daemon_started_are_learned(project: Path) -> None:
+    session = fixed_migration()
+    file = project / f"{session.session_id}.jsonl"
+    file.write_text(session.text(), encoding="utf-8")
+    os.utime(file, (1_785_000_000, 1_785_000_000))
+    with running_daemon() as client:
+        wait_until(lambda: client.stats().episodes == 1, "the old session was consolidated")
+        best = client.recall("why did the migration test hang", all_projects=True).memories[0]
+        assert best.kind == "solution"
+
+
+def test_a_new_line_is_recallable_while_the_session_goes_on(project: Path) -> None:
+    session = ClaudeSession("5e551000-0000-4000-8000-0000000000b1").prompt(
+        "Please add a healthcheck to the gateway"
+    )
+    file = project / f"{session.session_id}.jsonl"
+    with running_daemon() as client:
+        wait_until(lambda: client.status().watching, "the daemon follows the folder")
+        file.write_text(session.text(), encoding="utf-8")
+        wait_until(lambda: _turns(client, "healthcheck gateway"), "the first line was seen")
+
+        session.says("The gateway now answers on slash healthz with the build number")
+        line = json.dumps(session.records[-1]) + "\n"
+        with file.open("a", encoding="utf-8") as stream:
+            stream.write(line[:40])
+            stream.flush()
+            stream.write(line[40:])
+        wait_until(
+            lambda: any("healthz" in text for text in _turns(client, "healthz build number")),
+            "the appended line was seen",
+        )
+        assert client.stats().events == 2
+
+
+def test_a_folder_that_appears_later_is_followed(
+    monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    monkeypatch.setenv("HINDSIGHT_WATCH", "true")
+    session = fixed_migration()
+    with running_daemon() as client:
+        folder = home.parent / "home/.claude/projects/-work-shop"
+        folder.mkdir(parents=True)
+        (folder / f"{session.session_id}.jsonl").write_text(session.text(), encoding="utf-8")
+        wait_until(lambda: client.stats().events > 0, "the new folder was noticed")
