@@ -119,7 +119,9 @@ def _diagnosis(sentence: str, passage: Passage) -> tuple[str, float] | None:
     """Return a plain statement of a state, where it was said right after the failure."""
     if not passage.is_first_reaction or len(sentence) > 180 or not _STATE.search(sentence):
         return None
-    if _PLANNING.match(sentence) or _NARRATED.match(sentence) or sentence[-1] in ":：?？":
+    if _PLANNING.match(sentence) or _NARRATED.match(sentence) or _PRESCRIBES.search(sentence):
+        return None
+    if sentence[-1] in ":：?？":
         return None
     clause = _trimmed(_before_fix(sentence))
     return (clause, 2.0) if _has_content(clause) and not _CIRCULAR.search(clause) else None
@@ -178,11 +180,13 @@ _CAUSES: tuple[tuple[float, re.Pattern[str]], ...] = (
         r"|是由于)(?P<cause>.+)")),
     (4, re.compile(r"(?:是)?由于\s*(?P<cause>.+)")),
     (4, re.compile(
-        r"(?P<cause>.{4,120}?，?(?:所以|导致|结果|因此|于是|从而|就会|引起|造成).{2,})")),
+        r"(?P<cause>(?<!.)(?!我|已).{4,120}?，?(?:所以|导致|结果|因此|于是|从而|就会|引起"
+        r"|造成).{2,})")),
     (3.5, re.compile(r"原来是?\s*(?P<cause>.+)")),
     (3, re.compile(r"因为\s*(?P<cause>.+)")),
     (2.5, re.compile(
-        r"(?P<cause>^.{15,160}?,? (?:so|which means|which (?:makes|made|causes|caused|leaves|left"
+        r"(?P<cause>^(?!I\b|We\b|Now\b|Let\b).{15,160}?,? (?:so|which means|which (?:makes|made"
+        r"|causes|caused|leaves|left"
         r"|blocks|blocked))"
         r"(?: that)? .{8,})", re.I)),
 )  # fmt: skip
@@ -276,7 +280,7 @@ _STATE = re.compile(
     r"|pinned|set|unset|moved|renamed|removed|deprecated|locked|stale|outdated|out of|too|older"
     r"|newer)\b"
     r"|\b(?:isn't|aren't|wasn't|weren't|hasn't|doesn't|does not|don't|cannot|can't|lacks?|needs?"
-    r"|requires?|expects?|still|no longer|instead of|pins?)\b"
+    r"|requires?|expects?|still|no longer|without|instead of|pins?)\b"
     r"|没有|不是|不存在|未|缺|需要|要求|不支持|只支持|只有|写死|被占用|过期|冲突",
     re.I,
 )
@@ -286,6 +290,7 @@ _NARRATED = re.compile(
     r"|now))\b|^(?:我|好|这|那|还是|仍然|看来)",
     re.I,
 )
+_PRESCRIBES = re.compile(r"\b(?:should|must|ought)\b|应该|必须|需要(?:加|改|把)")
 _CIRCULAR = re.compile(
     r"\b(?:checks?|tests?|build|commands?|ci|lint\w*|compilation)s? (?:is |are |has |have |was "
     r"|were )?(?:still )?fail\w*"
@@ -377,7 +382,7 @@ def hints_of(*texts: str) -> list[str]:
 def _before_fix(clause: str) -> str:
     """Cut what the sentence says about the remedy off the cause."""
     cut = re.split(
-        r"[,;.]? (?:so|and|thus|therefore|hence) (?:I|we)\b|; (?:the|it|this)\b.{0,50}\bnow\b"
+        r"[,;.]? (?:so|and|thus|therefore|hence) (?:I|we)\b|; (?:[^\s;]+ ){1,6}now\b"
         r"|; (?:I|we) |, (?:I|we)(?:'ll|'ve| will"
         r"| now) "
         r"|[,;] (?:the )?fix(?:ed)? (?:is|was|by)\b| (?:—|–) (?:I|we|fix)|[，,；]?\s*(?:所以|因此"

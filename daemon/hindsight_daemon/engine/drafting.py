@@ -171,7 +171,8 @@ def _facts(task: Task, actions: Sequence[Action]) -> list[Draft]:
 
 _PLAIN = re.compile(
     r"^(?:npx |uv run |poetry run |bunx |python3? -m |\./)?[\w.-]+(?: (?:run "
-    r"|exec )?[\w:.-]+)?(?: -{1,2}\S+)*(?: \.| \./\.\.\.)?$"
+    r"|exec )?[\w:.-]+)?(?: -{1,2}\S+)*"
+    r"(?: \.| \./\.\.\.| (?:tests?|src|spec)/?)?(?: -{1,2}\S+)*$"
 )
 """Commands that anybody would try first: a program with at most a task name and flags."""
 

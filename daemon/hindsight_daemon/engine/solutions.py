@@ -313,17 +313,27 @@ def diagnosed(task: Task, actions: Sequence[Action], verdict: OutcomeVerdict) ->
     said = [
         e for e in task.events if e.kind == "text" and e.role == "assistant" and not e.is_sidechain
     ]
+    first_edit = edits[0].index
+    positions = {event.id: index for index, event in enumerate(task.events)}
+    before = [event.id for event in said if positions[event.id] < first_edit][-1:]
     passages = [
-        Passage(text=event.text, event_id=event.id, weight=0.8 if index >= len(said) - 2 else 0.0)
+        Passage(
+            text=event.text,
+            event_id=event.id,
+            weight=1.2 if event.id in before else 0.8 if index >= len(said) - 2 else 0.0,
+            is_first_reaction=event.id in before,
+        )
         for index, event in enumerate(said)
     ]
     files = list(dict.fromkeys(path for a in edits for path in a.files))
     hints = hints_of(goal, *files)
     chinese = is_chinese(task.goal)
     cause = find_cause(without_retracted(passages), hints)
-    if cause is None or cause.score < 4 or not (chinese or is_clause(cause.text)):
+    if cause is None or cause.score < 3.5 or not (chinese or is_clause(cause.text)):
         return None
     remedy = find_fix(passages, hints)
+    if remedy is not None and remedy.sentence == cause.sentence and remedy.text in cause.text:
+        remedy = None
     action = remedy.text if remedy is not None else described_change(edits, [], chinese=chinese)
     if not action:
         return None
