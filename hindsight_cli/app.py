@@ -144,10 +144,17 @@ def run(argv: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return errors.EXIT_INTERRUPTED
     except errors.PARSE_ERROR as exc:
+        if errors.is_call_for_help(exc):
+            context.output.lines(str(getattr(exc, "message", exc)).splitlines())
+            return 0
         return _tell(errors.usage_problem(exc), context, argv)
     except HindsightError as exc:
         return _tell(exc, context, argv)
     except Exception as exc:
+        known = errors.environment_problem(exc) if isinstance(exc, OSError) else None
+        if known is not None:
+            silence(sys.stdout)
+            return _tell(known, context, argv)
         if context.options.verbose:
             context.output.raw_error(traceback.format_exc())
         return _tell(errors.bug_from(exc, _paths(context)), context, argv)

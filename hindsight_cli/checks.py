@@ -173,6 +173,7 @@ def check_spool(paths: Paths) -> Check:
     failed = [name for name in names if name.endswith(".failed")]
     waiting = [name for name in names if name.endswith(".call.json")]
     streams = [name for name in names if name.startswith("stdin-")]
+    kept = [name for name in names if name.startswith("kept-")]
     if failed:
         return warning(
             "spool",
@@ -185,6 +186,11 @@ def check_spool(paths: Paths) -> Check:
             "spool",
             f"{len(streams)} piped transcripts are unfinished or still being read",
             f"if nothing pipes now: `hindsight ingest {file}`, then remove it",
+        )
+    if kept and not waiting:
+        file = paths.spool_dir / kept[0]
+        return warning(
+            "spool", f"{len(kept)} piped transcripts were read and are left", f"rm {file}"
         )
     return ok("spool", f"{len(waiting)} writes wait for a daemon" if waiting else "empty")
 

@@ -176,11 +176,14 @@ def global_option_params() -> list[Any]:
 
 
 def command_app(**settings: Any) -> typer.Typer:
-    """Return a Typer app in the manners of the house, for a command module to fill."""
+    """Return a Typer app in the manners of the house, for a command module to fill.
+
+    With `help` it is a group of commands, which shows its help when none is named.
+    """
     return typer.Typer(
         add_completion=False,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
-        no_args_is_help=False,
+        no_args_is_help="help" in settings,
         **settings,
     )

@@ -30,8 +30,12 @@ def last_lines(path: Path, count: int) -> list[str]:
 
 
 def follow(path: Path) -> Iterator[str]:
-    """Yield lines as they are written, for ever; goes on with the new file after rotation."""
-    offset, inode, rest = _end(path)
+    """Yield lines written from now on, for ever; goes on with the new file after rotation."""
+    return _follow(path, *_end(path))
+
+
+def _follow(path: Path, offset: int, inode: int) -> Iterator[str]:
+    rest = b""
     while True:
         select.select([], [], [], _POLL_S)
         try:
@@ -49,12 +53,12 @@ def follow(path: Path) -> Iterator[str]:
             yield line.decode("utf-8", "replace")
 
 
-def _end(path: Path) -> tuple[int, int, bytes]:
+def _end(path: Path) -> tuple[int, int]:
     try:
         info = path.stat()
     except OSError:
-        return 0, 0, b""
-    return info.st_size, info.st_ino, b""
+        return 0, 0
+    return info.st_size, info.st_ino
 
 
 def fields_of(line: str) -> dict[str, Any]:

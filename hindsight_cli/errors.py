@@ -5,13 +5,20 @@ Prints nothing: `app.run` hands the result to `Output`.
 
 from __future__ import annotations
 
+import errno
 import traceback
 import uuid
 from datetime import UTC, datetime
 
 import typer
 
-from hindsight_daemon.errors import Bug, HindsightError, UsageProblem
+from hindsight_daemon.errors import (
+    Bug,
+    DiskFull,
+    HindsightError,
+    PermissionProblem,
+    UsageProblem,
+)
 from hindsight_daemon.paths import Paths, ensure_private_dir
 from hindsight_daemon.protocol.documents import ErrorDocument
 
@@ -51,6 +58,21 @@ def _simple(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_simple(item) for item in value]
     return str(value)
+
+
+def environment_problem(exc: OSError) -> HindsightError | None:
+    """Return what the system's refusal means, None if it rather means a bug of ours."""
+    where = f"`{exc.filename}`: " if exc.filename else ""
+    if exc.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull(f"{where}{exc.strerror}")
+    if exc.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return PermissionProblem(f"{where}{exc.strerror}")
+    return None
+
+
+def is_call_for_help(exc: Exception) -> bool:
+    """Tell whether the parser only wants the help of a group shown that got no command."""
+    return type(exc).__name__ == "NoArgsIsHelpError"
 
 
 def bug_from(exc: BaseException, paths: Paths | None) -> Bug:

@@ -17,5 +17,7 @@ def keep_for_later(
     """Spool a write durably and return the notice that says so."""
     call = spool.SpooledCall(method=method, params=params, client="cli")
     spool.put(context.paths, call, SystemClock().now())
-    text = f"no daemon ({reason.message}): kept in `{context.paths.spool_dir}` for the next one"
+    if context.options.verbose:
+        context.output.note(reason.message)
+    text = f"no daemon answers: kept in `{context.paths.spool_dir}` for the next one"
     return Notice(code="spooled", message=text)

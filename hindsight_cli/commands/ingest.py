@@ -14,7 +14,7 @@ from hindsight_cli.choices import DryRun
 from hindsight_cli.context import AppContext, app_context, command_app
 from hindsight_cli.errors import EXIT_INTERRUPTED
 from hindsight_cli.later import keep_for_later
-from hindsight_daemon.errors import DaemonUnavailable, UsageProblem
+from hindsight_daemon.errors import DaemonUnavailable, NoInput, UsageProblem
 from hindsight_daemon.protocol.documents import IngestResult
 
 app = command_app()
@@ -43,7 +43,12 @@ def _params(options: Options, context: AppContext) -> dict[str, Any]:
 
 
 def _absolute(path: str) -> str:
-    return os.path.normpath(Path.cwd() / Path(path).expanduser())
+    try:
+        return os.path.normpath(Path.cwd() / Path(path).expanduser())
+    except FileNotFoundError:
+        raise NoInput(f"`{path}` is nowhere: the current folder is gone") from None
+    except RuntimeError as exc:
+        raise NoInput(f"`{path}`: {exc}") from exc
 
 
 def read_paths(options: Options, context: AppContext) -> IngestResult:
@@ -107,7 +112,8 @@ def run(options: Options, context: AppContext) -> int:
             out.warn(problem)
         for notice in result.warnings:
             out.note(notice.message)
-    if out.is_json or not out.is_quiet:
+    is_postponed = any(notice.code == "spooled" for notice in result.warnings)
+    if out.is_json or not (out.is_quiet or is_postponed):
         out.result(result, lambda: ingest_report.lines_of(result, out))
     return ingest_report.exit_code(result) if is_whole else EXIT_INTERRUPTED
 
