@@ -101,7 +101,10 @@ def _option(option: Option) -> list[str]:
 def _argument(argument: Argument) -> str:
     place = "*" if argument.is_repeatable else ""
     colon = ":" if argument.is_repeatable or not argument.usage.startswith("[") else "::"
-    return _quote(f"{place}{colon}{_escape(argument.metavar)}:{_action(argument)}")
+    metavar = _escape(argument.metavar)
+    # A message alone would keep zsh from inserting an option that is typed in its place.
+    action = f"_guard '^-*' {metavar!r}" if argument.completes == "nothing" else _action(argument)
+    return _quote(f"{place}{colon}{metavar}:{action}")
 
 
 def _action(one: Option | Argument) -> str:

@@ -64,7 +64,8 @@ class Setting(Struct, frozen=True, kw_only=True):
     variable: str = ""
 
 
-def fields_of(cls: type[Struct]) -> list[Field]:
+@functools.cache
+def fields_of(cls: type[Struct]) -> tuple[Field, ...]:
     """Return the fields of a class in order; `schema` is left out, since it names the document."""
     hints = typing.get_type_hints(cls)
     shown = _SHOWN.get(cls, {})
@@ -81,7 +82,7 @@ def fields_of(cls: type[Struct]) -> list[Field]:
         # What is derived for display comes beside the stored fields.
         fields.insert(1, Field(name="short_id", kind="string"))
         fields.append(Field(name="source", kind="SourceView", record=SourceView))
-    return fields
+    return tuple(fields)
 
 
 def records_of(cls: type[Struct]) -> list[type[Struct]]:
@@ -102,6 +103,7 @@ def schema_of(cls: type[Struct]) -> str:
     return ""
 
 
+@functools.cache
 def documents() -> dict[str, type[Document]]:
     """Return every document that is printed or sent, by schema."""
     classes = [
