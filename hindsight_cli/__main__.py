@@ -14,6 +14,10 @@ def main() -> int:
         code = fastpath.recall(argv[1:])
         if code is not None:
             return code
+    if argv[:1] == ["__ids"]:
+        from hindsight_cli import complete_ids
+
+        return complete_ids.main(argv[1:])
     if argv in (["--version"], ["-V"]):
         from hindsight_daemon.version import VERSION
 

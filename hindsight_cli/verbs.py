@@ -36,6 +36,5 @@ VERBS: dict[str, Verb] = {
 
 HIDDEN: dict[str, str] = {
     "ls": "list",
-    "__ids": "complete_ids",
 }
-"""Names that work but are not shown: aliases, and what completion scripts call."""
+"""Names that work but are not shown."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from hindsight_daemon.engine.fusion import CONTEXT_KEY_KIND
 from hindsight_daemon.errors import HindsightError, NoInput, StorageFailed
 from hindsight_daemon.ingest.discover import default_roots, find_transcripts, project_of
 from hindsight_daemon.ingest.transcript import TranscriptBatch, read_transcript
@@ -23,7 +24,7 @@ from hindsight_daemon.service.consolidate import Consolidated, consolidate_sessi
 from hindsight_daemon.service.keys import keys_for
 from hindsight_daemon.service.projects import project_for
 from hindsight_daemon.service.services import Services
-from hindsight_daemon.service.turns import turns_of
+from hindsight_daemon.service.turns import turns_of, with_turn_before
 from hindsight_daemon.store.port import WriteBatch
 
 _SHOWN_SKIPS = 20
@@ -233,7 +234,9 @@ def _turns_and_keys(
         turns.extend(turn for turn in made if not s.gate.tombstone_of(turn.text))
     keys: list[Key] = []
     for turn in turns:
-        keys.extend(keys_for(turn))
+        context = with_turn_before(turn, s.last_turns.get(turn.session_id))
+        keys.extend(keys_for(turn, [(CONTEXT_KEY_KIND, context)] if context else ()))
+        s.note_turn(turn)
     return turns, keys
 
 

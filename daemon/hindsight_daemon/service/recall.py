@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hindsight_daemon.clock import new_id
-from hindsight_daemon.engine import fusion, packing, query, relevance, weights
+from hindsight_daemon.engine import fusion, packing, query, relevance, succession, weights
 from hindsight_daemon.errors import EmbedderUnavailable, UsageProblem
 from hindsight_daemon.model import DISTILLED_KINDS, Memory
 from hindsight_daemon.protocol.document import Notice
@@ -31,7 +31,7 @@ from hindsight_daemon.service.views import recalled
 from hindsight_daemon.store.port import KeyHit, RecallRecord, SearchFilter, WriteBatch
 
 MAX_LIMIT = 200
-ARM_DEPTH = 60
+ARM_DEPTH = 100
 """Keys each arm returns at least; several keys may stand for one memory."""
 
 _RERANK = "rerank"
@@ -172,7 +172,8 @@ async def _rank(
         since=asked.query.since,
         until=asked.query.until,
     )
-    return weights.weigh_all(candidates, asker)[: asked.limit * 3]
+    ranked = succession.newer_first(weights.weigh_all(candidates, asker), asked.query.terms)
+    return ranked[: asked.limit * 3]
 
 
 async def _candidates(
@@ -182,7 +183,7 @@ async def _candidates(
     fused = fusion.fuse(
         arms,
         method=s.settings.recall.fusion,  # type: ignore[arg-type]
-        weights=fusion.arm_weights(is_cjk=asked.query.is_cjk),
+        weights=fusion.arm_weights(is_cjk=asked.query.is_cjk, is_passage=asked.query.is_passage),
     )
     return relevance.cut(
         fused,

@@ -11,6 +11,8 @@ from hindsight_daemon.engine.normalize import content_hash
 from hindsight_daemon.model import Event, Evidence, Memory
 
 _QUOTE_CHARS = 200
+_BEFORE_CHARS = 400
+_SELF_CONTAINED_CHARS = 800
 
 
 def is_turn(event: Event) -> bool:
@@ -69,3 +71,21 @@ def turns_of(events: Iterable[Event], project: str, now: datetime) -> list[Memor
         for event in events
         if is_turn(event)
     ]
+
+
+def with_turn_before(turn: Memory, before: Memory | None) -> str:
+    """Return a short turn with the end of the turn it answers, empty where there is none.
+
+    "Yes, last May!" is found by what it answers; a long turn says itself what it is about, and
+    what the same speaker said before may be about anything.
+    """
+    if before is None or len(turn.text) > _SELF_CONTAINED_CHARS:
+        return ""
+    if (before.speaker, before.trust) == (turn.speaker, turn.trust):
+        return ""
+    return f"{spoken(before)[-_BEFORE_CHARS:]}\n{spoken(turn)}"
+
+
+def spoken(turn: Memory) -> str:
+    """Return the text of a turn with who said it, if known."""
+    return f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
