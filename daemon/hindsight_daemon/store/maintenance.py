@@ -10,9 +10,11 @@ from hindsight_daemon.model import Record
 
 INDEX_FROM_ROWS = 1_000
 VECTOR_INDEX_FROM_ROWS = 5_000
-FRAGMENTS_BUSY = 50
+FRAGMENTS_BUSY = 24
+ROWS_PER_FRAGMENT = 1_000
 FRAGMENTS_IDLE = 10
 FRAGMENTS_LARGE = 200
+FRAGMENTS_OVERDUE = 50
 LARGE_ROWS = 100_000
 LARGE_PAUSE_S = 600.0
 IDLE_S = 60.0
@@ -76,6 +78,15 @@ def decide(tables: Sequence[TableHealth], *, idle_s: float, force: bool = False)
     return chores
 
 
+def busy_limit(rows: int) -> int:
+    """Return how many fragments are too many even in the midst of writes.
+
+    Searches slow down with each fragment, a compaction rewrites the table: so the more rows, the
+    more fragments are borne.
+    """
+    return min(FRAGMENTS_LARGE, max(FRAGMENTS_BUSY, rows // ROWS_PER_FRAGMENT))
+
+
 def is_wasteful(health: TableHealth) -> bool:
     """Tell whether old versions take so much room that they must go early."""
     return health.disk_bytes > WASTE_FACTOR * health.live_bytes + WASTE_SLACK_BYTES
@@ -84,12 +95,12 @@ def is_wasteful(health: TableHealth) -> bool:
 def _why_compact(health: TableHealth, *, idle_s: float, force: bool) -> str:
     if force and (health.fragments > 1 or health.unindexed_rows or health.folds):
         return "asked for"
-    if health.rows > LARGE_ROWS and health.since_compaction_s < LARGE_PAUSE_S:
+    is_large = health.rows > LARGE_ROWS
+    if is_large and health.since_compaction_s < LARGE_PAUSE_S:
         # Each compaction may rewrite the whole table, so a large one waits for more.
-        if health.fragments >= FRAGMENTS_LARGE:
-            return f"{health.fragments} fragments"
-        return ""
-    if health.fragments >= FRAGMENTS_BUSY:
+        full = health.fragments >= FRAGMENTS_LARGE
+        return f"{health.fragments} fragments" if full else ""
+    if health.fragments >= (FRAGMENTS_OVERDUE if is_large else busy_limit(health.rows)):
         return f"{health.fragments} fragments"
     if health.folds and idle_s >= IDLE_S and health.fragments >= FRAGMENTS_IDLE:
         return f"idle with {health.fragments} fragments"
