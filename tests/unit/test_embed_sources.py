@@ -115,6 +115,25 @@ def test_a_named_model_that_is_missing_says_how_to_get_it(tmp_path: Path) -> Non
     assert "bge-small-zh" in host.problem
 
 
+def test_a_model_that_turns_up_later_is_taken_and_one_that_is_set_up_stays(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "mine"
+    host = ModelHost(EmbedSettings(model=str(folder), reranker="none"), tmp_path)
+    assert host.model_id == ""
+    assert str(folder) in host.problem
+    folder_model(folder)
+    host.choose_missing()
+    first = host.model_id
+    assert first.startswith("mine@")
+    assert (host.dimension, host.problem) == (8, "")
+    (folder / "model.onnx").write_bytes(b"another model" * 100)
+    host.choose_missing()
+    assert host.model_id == first
+    with pytest.raises(EmbedderUnavailable, match="has changed"):
+        host.embed_passages(["x"])
+
+
 def test_a_query_never_waits_for_a_download_that_is_still_to_come(tmp_path: Path) -> None:
     host = ModelHost(EmbedSettings(model="bge-small-zh", allow_download=True), tmp_path)
     assert host.model_id == "bge-small-zh-v1.5-onnx/1"

@@ -52,13 +52,12 @@ class ModelHost:
         self._setup_problem = ""
         self._rerank_problem = ""
         self._spec: ModelSpec | None = None
-        self._rerank_spec: ModelSpec | None = None
         self._embedder: Slot[Embedder] | None = None
         self._reranker: Slot[Reranker] | None = None
         self.model_id = ""
         self.dimension = 0
         self.languages: tuple[str, ...] = ()
-        self.choose()
+        self.choose_missing()
 
     @classmethod
     def holding(
@@ -82,36 +81,47 @@ class ModelHost:
             host._reranker = Slot(load_reranker, monotonic)
         return host
 
-    def choose(self) -> None:
-        """Choose the models anew, as at start; for after an installation. Drops what is loaded."""
-        settings, models_dir, threads = self._settings, self._models_dir, self._settings.threads
-        self.unload()
-        self._setup_problem = self._rerank_problem = ""
-        self._spec = self._rerank_spec = None
-        try:
-            self._spec = registry.choose_embedder(settings, models_dir)
-        except EmbedderUnavailable as exc:
-            self._setup_problem = exc.message
-        try:
-            self._rerank_spec = registry.choose_reranker(settings, models_dir)
-        except EmbedderUnavailable as exc:
-            self._rerank_problem = exc.message
-        self.model_id = self._spec.model_id if self._spec else ""
-        self.dimension = self._spec.dimension if self._spec else 0
-        self.languages = self._spec.languages if self._spec else ()
-        self._embedder = self._reranker = None
-        if (spec := self._spec) is not None:
-            self._embedder = Slot(lambda: self._load_embedder(spec, threads), self._monotonic)
-        if (rerank_spec := self._rerank_spec) is not None:
-            self._reranker = Slot(
-                lambda: registry.load_reranker(rerank_spec, models_dir, threads), self._monotonic
-            )
-        with self._cache_lock:
-            self._query_cache.clear()
+    def choose_missing(self) -> None:
+        """Choose the models that are not set up yet: at start, and after an installation.
 
-    def _load_embedder(self, spec: ModelSpec, threads: int) -> Embedder:
+        A model that is set up stays until the daemon restarts, so that no caller gets vectors of
+        another model than the `model_id` it has just read.
+        """
+        if self._embedder is None:
+            self._choose_embedder()
+        if self._reranker is None:
+            self._choose_reranker()
+
+    def _choose_embedder(self) -> None:
+        try:
+            spec = registry.choose_embedder(self._settings, self._models_dir)
+        except EmbedderUnavailable as exc:
+            self._setup_problem = _in_words(exc)
+            return
+        self._setup_problem = ""
+        if spec is not None:
+            self._spec = spec
+            self._embedder = Slot(lambda: self._load_embedder(spec), self._monotonic)
+            self.dimension, self.languages = spec.dimension, spec.languages
+            self.model_id = spec.model_id  # last: callers take it for the sign that all is set up
+
+    def _choose_reranker(self) -> None:
+        try:
+            spec = registry.choose_reranker(self._settings, self._models_dir)
+        except EmbedderUnavailable as exc:
+            self._rerank_problem = _in_words(exc)
+            return
+        self._rerank_problem = ""
+        if spec is not None:
+            self._reranker = Slot(lambda: self._load_reranker(spec), self._monotonic)
+
+    def _load_embedder(self, spec: ModelSpec) -> Embedder:
         registry.prepare(spec, self._models_dir, allow_download=self._settings.allow_download)
-        return registry.load_embedder(spec, self._models_dir, threads)
+        return registry.load_embedder(spec, self._models_dir, self._settings.threads)
+
+    def _load_reranker(self, spec: ModelSpec) -> Reranker:
+        # No download here: a recall waits for this.
+        return registry.load_reranker(spec, self._models_dir, self._settings.threads)
 
     @property
     def is_loaded(self) -> bool:
@@ -214,6 +224,10 @@ class ModelHost:
         if self._embedder is None:
             raise EmbedderUnavailable(self._setup_problem or "no embedding model is set up")
         return self._embedder
+
+
+def _in_words(error: EmbedderUnavailable) -> str:
+    return f"{error.message}; {error.hint}" if error.hint else error.message
 
 
 def _excludes_cjk(reranker: Reranker) -> bool:

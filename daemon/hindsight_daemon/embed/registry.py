@@ -14,7 +14,7 @@ from hindsight_daemon.embed import places
 from hindsight_daemon.embed.catalog import CATALOG
 from hindsight_daemon.embed.e5.build import build_model
 from hindsight_daemon.embed.folders import make_folder
-from hindsight_daemon.embed.local import check_files, looks_like_path, spec_from_folder
+from hindsight_daemon.embed.local import looks_like_path, spec_from_folder
 from hindsight_daemon.embed.pins import check_pins
 from hindsight_daemon.embed.port import Embedder, Reranker
 from hindsight_daemon.embed.spec import (
@@ -154,7 +154,12 @@ def _ready(
 def _checked(place: Place, spec: ModelSpec, models_dir: Path, progress: Progress) -> Path:
     source = place.source
     if isinstance(source, FolderSource):
-        check_files(place.folder, (spec.model_file, "tokenizer.json", "tokenizer_config.json"))
+        # Vectors of one id must all come from the same weights, also after an idle unload.
+        if spec_from_folder(source.folder, spec.role).model_id != spec.model_id:
+            raise EmbedderUnavailable(
+                f"the model in `{place.folder}` has changed since it was set up",
+                hint="`hindsight daemon restart` takes the new one",
+            )
         return place.folder
     if place.kind != "wheel" or not isinstance(source, WheelSource):
         return place.folder
