@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from hindsight_cli import errors
 from hindsight_cli.context import AppContext, app_context, clean, command_app, global_option_params
-from hindsight_cli.output import Output, make_streams_safe, silence
+from hindsight_cli.output import Output, ReaderGone, make_streams_safe, silence
 from hindsight_cli.verbs import HIDDEN, VERBS
 from hindsight_daemon.errors import HindsightError, UsageProblem
 from hindsight_daemon.version import VERSION
@@ -133,12 +133,14 @@ def run(argv: list[str]) -> int:
     """Run one command line and return its exit code; every error is told, none escapes."""
     make_streams_safe()
     argv = [clean(argument) for argument in argv]
+    if argv[:1] == ["help"]:
+        argv = [*argv[1:], "--help"]
     context = AppContext()
     try:
         code = root_command().main(args=argv, prog_name=_NAME, standalone_mode=False, obj=context)
         return code if isinstance(code, int) else 0
-    except BrokenPipeError:
-        # Whoever read our output has seen enough.
+    except (ReaderGone, SystemExit):
+        # Typer leaves by SystemExit when the reader of its help is gone.
         silence(sys.stdout)
         return 0
     except (KeyboardInterrupt, typer.Abort):
@@ -172,7 +174,7 @@ def _tell(error: HindsightError, context: AppContext, argv: list[str]) -> int:
     output = Output(
         is_json=wants_json, is_quiet=context.options.quiet, colour=context.options.color
     )
-    with contextlib.suppress(BrokenPipeError, HindsightError):
+    with contextlib.suppress(ReaderGone, HindsightError):
         if wants_json:
             output.document(errors.document_of(error))
             return error.exit_code

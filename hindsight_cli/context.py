@@ -82,13 +82,16 @@ class AppContext:
     @contextlib.contextmanager
     def _client(self, *, fallback: bool) -> Iterator[Client]:
         from hindsight_cli.lifecycle import connect
+        from hindsight_daemon.launch import is_lock_held
 
-        connection = connect(
-            self.paths,
-            self.settings,
-            timeout_s=self.options.timeout_s,
-            fallback="read-only" if fallback else "none",
-        )
+        starts = not is_lock_held(self.paths)
+        with self.output.working("starting the daemon …") if starts else contextlib.nullcontext():
+            connection = connect(
+                self.paths,
+                self.settings,
+                timeout_s=self.options.timeout_s,
+                fallback="read-only" if fallback else "none",
+            )
         for notice in connection.notices:
             self.output.note(notice)
         try:

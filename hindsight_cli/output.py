@@ -84,6 +84,13 @@ def encode_document(document: Document) -> str:
         return json.dumps(msgspec.to_builtins(document), ensure_ascii=True)
 
 
+class ReaderGone(Exception):
+    """Whoever read our output has closed it: it has seen enough.
+
+    Not a `BrokenPipeError`, which Typer would take for its own and turn into exit code 1.
+    """
+
+
 class Output:
     """Where a command's results and talk go.
 
@@ -174,8 +181,10 @@ class Output:
         body = wrap(text, max(20, width - len(indent))) if width else text.splitlines()
         return [indent + line for line in body or [""]]
 
-    def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-        """Return rows in aligned columns; the last column is cut to fit a terminal.
+    def table(
+        self, headings: Sequence[str], rows: Sequence[Sequence[str]], *, is_cut: bool = True
+    ) -> list[str]:
+        """Return rows in aligned columns; `is_cut` makes the last one fit a terminal.
 
         Headings are for people: they are left out when stdout is no terminal.
         """
@@ -184,7 +193,7 @@ class Output:
         cells = [[plain(cell) for cell in row] for row in rows]
         shown = [list(headings), *cells] if self.is_terminal else cells
         widths = [max(text_width(row[n]) for row in shown) for n in range(len(headings) - 1)]
-        room = self.width - sum(widths) - 2 * len(widths) if self.width else 0
+        room = self.width - sum(widths) - 2 * len(widths) if self.width and is_cut else 0
         lines = []
         for number, row in enumerate(shown):
             *first, last = row
@@ -228,6 +237,10 @@ class Output:
             text += f"\n{self._styled('hint:', ['cyan'], sys.stderr)} {printable(hint)}\n"
         _write_error(text)
 
+    def talk(self, lines: Sequence[str]) -> None:
+        """Tell lines that were made by `table` or `pairs` on stderr, such as before a question."""
+        _write_error("".join(line + "\n" for line in lines))
+
     def raw_error(self, text: str) -> None:
         """Write text to stderr as it is, such as a traceback."""
         _write_error(text)
@@ -238,11 +251,26 @@ class Output:
         answer = sys.stdin.readline() if sys.stdin is not None else ""
         return answer.strip().lower() in ("y", "yes", "是", "好")
 
+    def _shows_work(self) -> bool:
+        is_watched = _is_terminal(sys.stderr) and self._env.get("TERM") != "dumb"
+        return is_watched and not (self.is_quiet or self.is_json or self.verbosity)
+
+    @contextlib.contextmanager
+    def working(self, text: str) -> Iterator[None]:
+        """Show a line on stderr while the block runs, if a person watches."""
+        if not self._shows_work():
+            yield
+            return
+        _write_error(self._styled(text, ["dim"], sys.stderr))
+        try:
+            yield
+        finally:
+            _write_error("\r\x1b[K")
+
     @contextlib.contextmanager
     def progress(self, what: str) -> Iterator[Callable[[Progress], None] | None]:
         """Show a progress bar on stderr while the block runs, if a person watches."""
-        shown = _is_terminal(sys.stderr) and not (self.is_quiet or self.is_json or self.verbosity)
-        if not shown or self._env.get("TERM") == "dumb":
+        if not self._shows_work():
             yield None
             return
         from rich.console import Console
@@ -278,7 +306,6 @@ def _is_terminal(stream: IO[Any] | None) -> bool:
 
 
 def _write(stream: IO[str] | None, text: str) -> None:
-    # BrokenPipeError passes: the error boundary takes a closed pager for "seen enough".
     if stream is None or stream.closed:
         raise OutputFailed("standard output is closed")
     try:
@@ -290,7 +317,7 @@ def _write(stream: IO[str] | None, text: str) -> None:
             buffer.write(text.encode("utf-8", "replace"))
         stream.flush()
     except BrokenPipeError:
-        raise
+        raise ReaderGone from None
     except OSError as exc:
         # What is still buffered would fail again, noisily, when the interpreter ends.
         silence(stream)
@@ -299,7 +326,7 @@ def _write(stream: IO[str] | None, text: str) -> None:
 
 def _write_error(text: str) -> None:
     # Nobody is left to be told that telling failed.
-    with contextlib.suppress(OSError, OutputFailed):
+    with contextlib.suppress(OSError, OutputFailed, ReaderGone):
         _write(sys.stderr, text)
 
 

@@ -17,6 +17,7 @@ from hindsight_daemon.errors import HindsightError, OutputFailed
 from hindsight_daemon.locations import locate
 from hindsight_daemon.paths import Paths, ensure_private_dir, resolve_paths
 
+_KEPT = ("HINDSIGHT_EMBED_MODEL",)
 _CONFIG = """\
 [watch]
 enabled = false
@@ -30,7 +31,8 @@ idle_exit_s = 120.0
 def temporary_home() -> Iterator[Paths]:
     """Give the places of an empty home; at the end its daemon is stopped and all is removed.
 
-    Models that were converted before are shared by a link, so that nobody waits for them twice.
+    Models that were converted before are shared by a link, so that nobody waits for them twice,
+    and the person's choice of an embedder holds here too.
     """
     former = {name: value for name, value in os.environ.items() if name.startswith("HINDSIGHT_")}
     models = Path(locate(dict(os.environ))["cache_dir"]) / "models"
@@ -41,7 +43,8 @@ def temporary_home() -> Iterator[Paths]:
         raise OutputFailed(f"cannot make a folder in `/tmp`: {exc.strerror}") from exc
     try:
         for name in former:
-            del os.environ[name]
+            if name not in _KEPT:
+                del os.environ[name]
         os.environ["HINDSIGHT_HOME"] = str(root)
         paths = resolve_paths()
         _furnish(paths, models)

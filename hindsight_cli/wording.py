@@ -61,13 +61,15 @@ def project_name(path: str) -> str:
 
 
 def memory_rows(memories: list[dict[str, Any]], out: Output) -> list[list[str]]:
-    """Return id, date, kind, standing, project and text of memories as cells of a table."""
+    """Return id, date, kind, project and text of memories as cells of a table.
+
+    The standing is told with the kind where it is out of the ordinary.
+    """
     return [
         [
             short_id(memory),
             moment(str(memory.get("valid_from") or memory["created_at"]), out),
-            str(memory["kind"]),
-            str(memory["status"]),
+            _kind(memory),
             project_name(str(memory["project"])) or "-",
             str(memory["text"]),
         ]
@@ -75,4 +77,10 @@ def memory_rows(memories: list[dict[str, Any]], out: Output) -> list[list[str]]:
     ]
 
 
-MEMORY_HEADINGS = ("ID", "DATE", "KIND", "STATUS", "PROJECT", "TEXT")
+def _kind(memory: Mapping[str, Any]) -> str:
+    status = str(memory["status"])
+    plain = status in ("unverified", "valid")
+    return str(memory["kind"]) if plain else f"{memory['kind']} ({status})"
+
+
+MEMORY_HEADINGS = ("ID", "DATE", "KIND", "PROJECT", "TEXT")

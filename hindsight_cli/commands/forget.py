@@ -56,8 +56,7 @@ def run(options: Options, context: AppContext) -> int:
                 "nobody is here to confirm", hint="add `--yes`, or look first with `--dry-run`"
             )
         memories = preview(options.ids, context)
-        for line in out.table(MEMORY_HEADINGS, memory_rows(memories, out)):
-            out.say(line)
+        out.talk(out.table(MEMORY_HEADINGS, memory_rows(memories, out)))
         if not out.confirm(f"Forget {count(len(memories), 'memory', 'memories')} for good?"):
             out.say("nothing was forgotten")
             return EXIT_DECLINED

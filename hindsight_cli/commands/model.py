@@ -23,12 +23,12 @@ def lines_of(result: ModelListResult, out: Output) -> list[str]:
             str(model.dimension or ""),
             ",".join(model.languages),
             "ready" if model.available else "absent",
-            model.licence,
             model.where if model.available else model.hint,
         )
         for model in result.models
     ]
-    return out.table(("", "NAME", "ROLE", "DIM", "LANGUAGES", "STATE", "LICENCE", "WHERE"), rows)
+    headings = ("", "NAME", "ROLE", "DIM", "LANGUAGES", "STATE", "WHERE")
+    return out.table(headings, rows, is_cut=False)
 
 
 @app.command("list")

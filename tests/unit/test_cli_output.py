@@ -9,7 +9,15 @@ import sys
 
 import pytest
 
-from hindsight_cli.output import Output, clip, encode_document, plain, printable, wants_colour
+from hindsight_cli.output import (
+    Output,
+    ReaderGone,
+    clip,
+    encode_document,
+    plain,
+    printable,
+    wants_colour,
+)
 from hindsight_cli.recall_text import text_width
 from hindsight_daemon.errors import OutputFailed
 from hindsight_daemon.protocol.documents import Ack
@@ -36,7 +44,7 @@ class FailingBuffer(io.BytesIO):
         super().__init__()
         self._number = number
 
-    def write(self, data: object) -> int:
+    def write(self, _data: object) -> int:
         raise OSError(self._number, "refused")
 
 
@@ -125,7 +133,7 @@ def test_a_full_disk_is_told_as_an_output_failure(monkeypatch: pytest.MonkeyPatc
 
 def test_a_closed_pipe_is_passed_on_to_the_boundary(monkeypatch: pytest.MonkeyPatch) -> None:
     failing_stdout(monkeypatch, errno.EPIPE)
-    with pytest.raises(BrokenPipeError):
+    with pytest.raises(ReaderGone):
         Output().lines(["text"])
 
 
