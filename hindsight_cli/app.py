@@ -179,7 +179,7 @@ def _tell(error: HindsightError, context: AppContext, argv: list[str]) -> int:
             output.document(errors.document_of(error))
             return error.exit_code
     if not wants_json:
-        output.error(error.message, error.hint)
+        output.error(error.message, errors.hint_of(error))
     return error.exit_code
 
 

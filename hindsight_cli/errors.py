@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 import typer
 
 from hindsight_daemon.errors import (
+    AmbiguousId,
     Bug,
     DiskFull,
     HindsightError,
@@ -39,6 +40,14 @@ def usage_problem(exc: Exception) -> UsageProblem:
     context = getattr(exc, "ctx", None)
     command = context.command_path if context is not None else "hindsight"
     return UsageProblem(message[:1].lower() + message[1:], hint=f"`{command} --help`")
+
+
+def hint_of(error: HindsightError) -> str:
+    """Return the next step; for an ambiguous id with the ids it may mean."""
+    ids = error.detail.get("ids")
+    if not isinstance(error, AmbiguousId) or not isinstance(ids, list | tuple) or not ids:
+        return error.hint
+    return f"{error.hint}, such as {', '.join(f'`{one}`' for one in ids)}"
 
 
 def document_of(error: HindsightError) -> ErrorDocument:

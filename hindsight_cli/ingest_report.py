@@ -79,7 +79,7 @@ def problems(result: IngestResult) -> list[str]:
         if (more := file.skipped_total - min(len(file.skipped), _SHOWN_SKIPS)) > 0:
             told.append(f"{file.path}: {count(more, 'more line')} skipped")
         told.extend(f"{file.path}: {warning}" for warning in file.warnings)
-    return told
+    return list(dict.fromkeys(told))
 
 
 def lines_of(result: IngestResult, out: Output) -> list[str]:
