@@ -286,6 +286,39 @@ def test_deep_nesting_loses_only_its_line(tmp_path: Path) -> None:
     assert batch.skipped_total == 1
 
 
+def test_a_family_is_told_by_a_first_line_of_any_length(tmp_path: Path) -> None:
+    for size in (60_000, 65_536, 70_000, 3_000_000):
+        first = {"type": "user", "uuid": "u", "sessionId": "s", "message": {"content": "x" * size}}
+        path = write(tmp_path / "x.jsonl", json.dumps(first), json.dumps({**first, "uuid": "v"}))
+        (batch,) = read_transcript(path)
+        assert (batch.source, len(batch.events)) == ("claude-code", 2)
+        (alone,) = read_transcript(write(path, json.dumps(first), end=""))
+        assert (alone.source, len(alone.events)) == ("claude-code", 1)
+
+
+def test_hostile_texts_take_no_more_than_linear_time(tmp_path: Path) -> None:
+    def said(text: str) -> str:
+        blocks = [{"type": "tool_result", "tool_use_id": "t", "content": text}]
+        content = [*blocks, {"type": "text", "text": text}]
+        record = {"type": "user", "uuid": text[:9], "sessionId": "s"}
+        return json.dumps({**record, "message": {"content": content}})
+
+    path = write(
+        tmp_path / "x.jsonl",
+        said("<system-reminder>" * 200_000),
+        said("<command-name>" * 200_000),
+        said("<task-notification>" + "<status>" * 200_000),
+        said("PRIVATE KEY " + "A" * 3_000_000),
+        said("PRIVATE KEY " + "A b=" * 700_000),
+        said("://" * 1_000_000),
+        said("password=" * 300_000),
+        said("eyJ" + "aaaa." * 500_000),
+    )
+    batches = list(read_transcript(path))
+    assert sum(batch.skipped_total for batch in batches) == 0
+    assert sum(len(batch.events) for batch in batches) >= 8
+
+
 def test_many_bad_lines_are_counted_but_not_all_listed(tmp_path: Path) -> None:
     path = write(tmp_path / "x.jsonl", message(1), *(["{"] * 500))
     (batch,) = read(path)

@@ -71,10 +71,13 @@ def test_times_are_read_as_iso_seconds_or_milliseconds(tmp_path: Path) -> None:
             {"text": "d", "ts": "2023-11-14T22:13:20"},
             {"text": "e", "ts": "yesterday"},
             {"text": "f", "ts": {"no": 1}},
+            {"text": "g", "ts": float("inf")},
+            {"text": "h", "ts": float("nan")},
+            {"text": "i", "ts": 10**400},
         ),
     )
     moment = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
-    assert [event.ts for event in events] == [moment] * 4 + [None] * 2
+    assert [event.ts for event in events] == [moment] * 4 + [None] * 5
 
 
 def test_tools_in_generic_lines_become_calls_and_results(tmp_path: Path) -> None:

@@ -41,10 +41,9 @@ class TooLong(Record, frozen=True, kw_only=True):
 
 
 class Head(Record, frozen=True, kw_only=True):
-    """The beginning of a transcript: whole lines as text, and whether more than that was there."""
+    """The beginning of a transcript as text; `has_line` tells that a whole line is in it."""
 
     text: str
-    is_whole: bool
     has_line: bool
 
 
@@ -125,11 +124,19 @@ def read_head(transcript: OpenTranscript) -> Head:
     """Read the beginning that `sniff` decides by; raises `BadInput` for binary files."""
     stream = transcript.stream()
     data = b""
-    while len(data) <= HEAD_BYTES and (chunk := transcript.read(stream, HEAD_BYTES + 1)):
+    wanted = HEAD_BYTES + 1
+    while chunk := transcript.read(stream, wanted):
         data += chunk
+        if len(data) > HEAD_BYTES:
+            # A first line beyond the usual size (pasted pictures, tool lists) is taken whole.
+            if b"\n" in chunk or b"\n" in data[:HEAD_BYTES] or len(data) > MAX_LINE_BYTES:
+                break
+            wanted = len(data)
     transcript.beginning = data[:4096]
     is_whole = len(data) <= HEAD_BYTES
-    data = data[:HEAD_BYTES]
+    first_line_end = data.find(b"\n") + 1
+    if first_line_end:
+        data = data[: max(HEAD_BYTES, first_line_end)]
     _refuse_binary(data, transcript.label)
     data = data.removeprefix(_BOM)
     end = data.rfind(b"\n")
@@ -137,7 +144,7 @@ def read_head(transcript: OpenTranscript) -> Head:
     if not is_whole and has_line:
         data = data[: end + 1]
     text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\x00", "")
-    return Head(text=text, is_whole=is_whole, has_line=has_line)
+    return Head(text=text, has_line=has_line)
 
 
 def read_lines(

@@ -53,6 +53,8 @@ def _borrowed(
 _KEY_BEGIN = rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _KEY_END = rb"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _KEY_BODY = rb"(?:[A-Za-z0-9+/=:,\s]|\\[nrt]|-(?!-----)){0,32768}"
+_KEY_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\\ \t\r\n"
+_MAX_KEY_BYTES = 32768
 _WORD = rb"[A-Za-z0-9_-]"
 
 
@@ -62,10 +64,7 @@ LOWERED = frozenset((b"discord", b"earer ", b"uthorization", b"hooks.slack.com")
 BY_NEEDLE: tuple[tuple[bytes, tuple[Shape, ...]], ...] = (
     (
         b"PRIVATE KEY",
-        (
-            _own("private-key", _KEY_BEGIN + _KEY_BODY + rb"(?:" + _KEY_END + rb")?"),
-            _own("private-key", rb"[A-Za-z0-9+/=\s\\]{16,32768}" + _KEY_END),
-        ),
+        (_own("private-key", _KEY_BEGIN + _KEY_BODY + rb"(?:" + _KEY_END + rb")?"),),
     ),
     (
         b"PuTTY-User-Key",
@@ -172,6 +171,8 @@ def shaped_secrets(data: bytes, lowered: bytes) -> Iterator[tuple[int, int, str]
                 yield from _matches(shape, data)
     for shape in PREFIXED:
         yield from _matches(shape, data)
+    if b"PRIVATE KEY" in data:
+        yield from _beheaded_keys(data)
 
 
 def _matches(shape: Shape, data: bytes) -> Iterator[tuple[int, int, str]]:
@@ -181,3 +182,12 @@ def _matches(shape: Shape, data: bytes) -> Iterator[tuple[int, int, str]]:
             continue
         if start < end:
             yield start, end, shape.kind
+
+
+def _beheaded_keys(data: bytes) -> Iterator[tuple[int, int, str]]:
+    """Yield private keys whose beginning was cut off; looks backwards from their last line."""
+    for match in re.finditer(_KEY_END, data):
+        body = data[max(0, match.start() - _MAX_KEY_BYTES) : match.start()]
+        size = len(body) - len(body.rstrip(_KEY_BYTES))
+        if size >= 16:
+            yield match.start() - size, match.end(), "private-key"

@@ -64,6 +64,7 @@ _QUIET_SUBTYPES = names(
 )
 _HUMAN_ORIGINS = frozenset(("", "human", "user", "cli"))
 _MAX_MESSAGES = 16
+_MAX_BLOCKS = 64
 _MAX_SEEN = 4096
 _KEPT_SEEN = 64
 
@@ -375,7 +376,7 @@ class ClaudeParser:
 
     def _known_block(self, kind: str, text: str) -> _Block | None:
         """Return the emitted block of the same answer that `text` repeats or extends."""
-        for block in self._state.messages.get(self._message_id(), ()):
+        for block in self._state.messages.get(self._message_id(), [])[-_MAX_BLOCKS:]:
             if 0 < block.length <= len(text):
                 key = f"{kind}:{text_digest(text[: block.length])}"
                 if block.key == key:

@@ -11,8 +11,8 @@ from hindsight_daemon.model import EventKind, Record
 from hindsight_daemon.sources.fields import names
 from hindsight_daemon.sources.tools import DENIED, INTERRUPTED, INVALID, RUNNING, TIMEOUT
 
-_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 _IDE_NOTE = re.compile(r"\s*<(ide_[a-z_]+)>.*?</\1>\s*", re.DOTALL)
+_MAX_TAG_CHARS = 16 * 1024
 _TAG = r"<{0}>(.*?)</{0}>"
 _COMMAND_NAME = re.compile(_TAG.format("command-name"), re.DOTALL)
 _COMMAND_ARGS = re.compile(_TAG.format("command-args"), re.DOTALL)
@@ -66,13 +66,26 @@ class TaskNotice(Record, frozen=True, kw_only=True):
     exit_code: int | None
 
 
+def without_reminders(text: str) -> str:
+    """Remove `<system-reminder>` passages; an unclosed one stays."""
+    kept: list[str] = []
+    position = 0
+    while (start := text.find("<system-reminder>", position)) >= 0:
+        end = text.find("</system-reminder>", start)
+        if end < 0:
+            break
+        kept.append(text[position:start])
+        position = end + len("</system-reminder>")
+    return "".join([*kept, text[position:]])
+
+
 def read_prompt(text: str) -> tuple[EventKind, str, bool] | None:
     """Tell what a user text is: kind, cleaned text, whether the harness wrote it.
 
     None if nothing of it was said by anybody (reminders and IDE notes only).
     """
     if "<system-reminder>" in text:
-        text = _REMINDER.sub("", text)
+        text = without_reminders(text)
     while match := _IDE_NOTE.match(text):
         text = text[match.end() :]
     text = text.strip()
@@ -82,7 +95,7 @@ def read_prompt(text: str) -> tuple[EventKind, str, bool] | None:
         return "interrupt", text, False
     if text.startswith("This session is being continued from a previous conversation"):
         return "compaction", text, True
-    if text.startswith("<command-") and (name := _COMMAND_NAME.search(text)):
+    if text.startswith("<command-") and (name := _COMMAND_NAME.search(text, 0, _MAX_TAG_CHARS)):
         command = name[1].strip().lstrip("/")
         match = _COMMAND_ARGS.search(text)
         arguments = match[1].strip() if match else ""
@@ -99,7 +112,7 @@ def read_result(text: str, is_error: bool | None) -> tuple[str, str, int | None]
     if "<tool_use_error>" in text and (match := _TOOL_ERROR.match(text)):
         return match[1].strip(), INVALID, None
     if "<system-reminder>" in text:
-        text = _REMINDER.sub("", text).rstrip()
+        text = without_reminders(text).rstrip()
     if text.startswith("Command running in background with ID"):
         return text, RUNNING, None
     if not is_error:
@@ -119,7 +132,7 @@ def read_task_notice(text: str) -> TaskNotice | None:
     """Read a `<task-notification>` envelope, None if the text is none."""
     if not text.lstrip().startswith("<task-notification>"):
         return None
-    found = {name: pattern.search(text) for name, pattern in _TASK_FIELD.items()}
+    found = {name: pattern.search(text, 0, _MAX_TAG_CHARS) for name, pattern in _TASK_FIELD.items()}
     value = {name: match[1].strip() if match else "" for name, match in found.items()}
     code = _SUMMARY_EXIT.search(value["summary"])
     said = "\n".join(part for part in (value["summary"], value["result"]) if part)

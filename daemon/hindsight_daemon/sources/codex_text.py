@@ -48,9 +48,9 @@ class CallEnd(Record, frozen=True, kw_only=True):
 
 def strip_envelopes(text: str) -> str:
     """Return what a person typed in a user text, without what Codex put in front of it."""
-    text = _AGENTS_FILE.sub("", text, count=1) if "# AGENTS.md" in text[:64] else text
-    if "# Context from my IDE" in text[:64]:
-        text = _IDE_CONTEXT.sub("", text, count=1)
+    for envelope in (_AGENTS_FILE, _IDE_CONTEXT):
+        if match := envelope.match(text):
+            text = text[match.end() :]
     while match := _ENVELOPE.match(text):
         text = text[match.end() :]
     return text.strip()

@@ -6,6 +6,7 @@ For `sources` only; no function here raises on any input.
 from __future__ import annotations
 
 import hashlib
+import math
 from datetime import UTC, datetime
 from typing import Any
 
@@ -81,6 +82,8 @@ def moment(value: Any) -> datetime | None:
         return None
     try:
         seconds = float(value)
+        if not math.isfinite(seconds):
+            return None
         while abs(seconds) > 1e11:
             seconds /= 1000
         return datetime.fromtimestamp(seconds, UTC) if seconds > 0 else None

@@ -40,14 +40,24 @@ MAX_OPEN_CALLS = 256
 _NAMES: dict[ToolCategory, str] = {
     "shell": "bash shell shell_command exec_command local_shell run_shell_command execute_command "
     "terminal bashoutput write_stdin container.exec unified_exec run_terminal_cmd powershell "
-    "developer__shell run_command taskoutput execute_bash",
+    "developer__shell run_command taskoutput execute_bash run_terminal run_terminal_command "
+    "run_in_terminal run_command_in_terminal shell_exec execute cmd read_bash write_bash",
     "edit": "edit multiedit write notebookedit apply_patch str_replace str_replace_editor "
     "str_replace_based_edit_tool create_file write_file replace edit_file delete_file "
-    "insert_edit_into_file write_to_file apply_diff search_replace",
-    "read": "read read_file notebookread view view_image read_many_files open_file cat",
+    "insert_edit_into_file write_to_file apply_diff search_replace replace_in_file create save "
+    "append patch strreplace create_new_file edit_existing_file replace_file_content "
+    "multi_replace_file_content file_editor write_files developer__text_editor editor applypatch "
+    "single_find_and_replace multi_edit copilot_createfile copilot_replacestring "
+    "copilot_applypatch copilot_insertedit copilot_editfile",
+    "read": "read read_file notebookread view view_image read_many_files open_file cat read_files "
+    "view_file get_file readfile copilot_readfile",
     "search": "grep glob ls find search list_dir list_directory list_files search_files "
-    "codebase_search tool_search grep_search file_search glob_file_search toolsearch",
-    "web": "webfetch websearch web_search web_fetch google_web_search fetch browser",
+    "codebase_search tool_search grep_search file_search glob_file_search toolsearch "
+    "search_file_content code_search find_by_name list_code_definition_names semanticsearch "
+    "search_code finder file_glob_search copilot_findtextinfiles copilot_findfiles "
+    "copilot_listdirectory copilot_searchcodebase",
+    "web": "webfetch websearch web_search web_fetch google_web_search fetch browser fetchurl "
+    "read_web_page search_web read_url_content fetch_url_content search_web_sources",
     "task": "task agent todowrite todoread update_plan spawn_agent wait_agent send_input "
     "close_agent exitplanmode enterplanmode skill slashcommand taskcreate taskupdate tasklist "
     "taskget killshell askuserquestion",
@@ -58,7 +68,19 @@ _CATEGORIES: dict[str, ToolCategory] = {
 _PATCH_FILES = re.compile(
     r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+?)\s*$", re.MULTILINE
 )
-_PATH_FIELDS = ("file_path", "path", "notebook_path", "filePath", "filename", "target_file")
+_PATH_FIELDS = (
+    "file_path",
+    "path",
+    "notebook_path",
+    "filePath",
+    "filename",
+    "target_file",
+    "filepath",
+    "absolute_path",
+    "TargetFile",
+    "AbsolutePath",
+)
+_COMMAND_FIELDS = ("command", "cmd", "script", "CommandLine", "commandLine")
 
 
 class OpenCall(Record, frozen=True, kw_only=True, array_like=True):
@@ -112,7 +134,8 @@ def read_call(name: str, call_id: str, arguments: Any) -> tuple[ToolUse, OpenCal
     fields = mapping(decoded)
     command = ""
     if category == "shell":
-        command = command_line(fields.get("command", fields.get("cmd", fields.get("script"))))
+        given = (fields[name] for name in _COMMAND_FIELDS if name in fields)
+        command = command_line(next(given, None))
         if not command and isinstance(decoded, str):
             command = decoded
     files = _files_of(category, fields, decoded, command)
