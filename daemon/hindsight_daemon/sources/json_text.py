@@ -66,3 +66,33 @@ def _replace_lone_surrogate(match: re.Match[str]) -> str:
     if match.group("low") or escape[1] != "u" or len(escape) < 6:
         return escape
     return "\\ufffd"
+
+
+def decode_objects(text: str) -> list[dict[str, Any]]:
+    """Return the JSON objects of a line, several where a writer lost the newline between them.
+
+    Raises `ValueError` if the line does not begin with one.
+    """
+    try:
+        return [decode_object(text)]
+    except ValueError:
+        if "}{" not in text:
+            raise
+    objects: list[dict[str, Any]] = []
+    decoder = json.JSONDecoder(strict=False)
+    repaired = _ESCAPES.sub(_replace_lone_surrogate, text)
+    position, end = 0, len(repaired)
+    while position < end:
+        try:
+            value, position = decoder.raw_decode(repaired, position)
+        except (ValueError, RecursionError) as exc:
+            if objects:
+                break
+            raise ValueError("not JSON") from exc
+        if isinstance(value, dict):
+            objects.append(value)
+        while position < end and repaired[position].isspace():
+            position += 1
+    if not objects:
+        raise ValueError("not a JSON object")
+    return objects

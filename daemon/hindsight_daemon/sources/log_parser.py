@@ -19,7 +19,7 @@ import msgspec
 from hindsight_daemon.model import Event, EventKind, Origin, Role, ToolUse
 from hindsight_daemon.sources.fields import MESSAGE_CHARS, RESULT_CHARS, bounded
 from hindsight_daemon.sources.identity import derived_id, fallback_session, sequence_number
-from hindsight_daemon.sources.json_text import decode_json, decode_object
+from hindsight_daemon.sources.json_text import decode_json, decode_objects
 from hindsight_daemon.sources.port import RawLine, Skipped, TranscriptContext
 from hindsight_daemon.sources.tools import (
     MAX_OPEN_CALLS,
@@ -90,7 +90,7 @@ class LogParser(ABC):
 
     def decode(self, text: str) -> list[dict[str, Any]]:
         """Return the records of a line; raises `ValueError` if it holds none."""
-        return [decode_object(text)]
+        return decode_objects(text)
 
     @abstractmethod
     def record(self, record: dict[str, Any]) -> Iterator[Event]:
@@ -107,6 +107,11 @@ class LogParser(ABC):
             path = PurePosixPath(self._context.path.replace("\\", "/"))
             named = self.session_of_path(path)
             self._state.fallback = named or fallback_session(self._context, line.text[:4096])
+
+    def at(self, number: int) -> None:
+        """Let the number of a message stand in for its line."""
+        self._line = msgspec.structs.replace(self._line, number=number)
+        self._index, self._ts = 0, None
 
     @property
     def session(self) -> str:
@@ -277,7 +282,9 @@ class DocumentParser(LogParser):
         except ValueError as exc:
             self.skipped.append(Skipped(line=line.number, reason=str(exc)))
             return
-        self.begin(msgspec.structs.replace(line, text=""))
+        # A file keeps its session when it is rewritten; a pipe has no other name than its text.
+        is_file = self._context.path.startswith("/")
+        self.begin(msgspec.structs.replace(line, text="" if is_file else line.text))
         found = False
         for event in self.document(value):
             found = True
@@ -293,11 +300,6 @@ class DocumentParser(LogParser):
     def record(self, record: dict[str, Any]) -> Iterator[Event]:
         """Yield the events of a document given as one record."""
         yield from self.document(record)
-
-    def at(self, number: int) -> None:
-        """Let the number of a message stand in for its line."""
-        self._line = msgspec.structs.replace(self._line, number=number)
-        self._index, self._ts = 0, None
 
 
 def _checksum(text: str, tool: ToolUse | None, *, ends_turn: bool) -> int:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from hindsight_daemon.sources.json_text import decode_object, head_lines
+from hindsight_daemon.sources.json_text import decode_objects, head_lines
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]', re.DOTALL)
 _MAX_DEPTH = 6
@@ -28,7 +28,7 @@ def line_share(
     good = bad = 0.0
     for text in head_lines(head):
         try:
-            weight = weigh(decode_object(text))
+            weight = weigh(decode_objects(text)[0])
         except ValueError:
             continue
         if weight:

@@ -12,8 +12,13 @@ from hindsight_daemon.sources import (
     claude_export,
     codex,
     codex_document,
+    copilot_cli,
+    gemini_cli,
     generic_lines,
+    kimi,
     markdown_text,
+    pi,
+    qwen_code,
 )
 from hindsight_daemon.sources.json_text import decode_json
 from hindsight_daemon.sources.port import Source
@@ -23,6 +28,13 @@ SOURCES: tuple[Source, ...] = (
     claude_export.SOURCE,
     codex.SOURCE,
     codex_document.SOURCE,
+    gemini_cli.SOURCE,
+    gemini_cli.DOCUMENT,
+    qwen_code.SOURCE,
+    copilot_cli.SOURCE,
+    pi.OPENCLAW,
+    pi.SOURCE,
+    kimi.SOURCE,
     generic_lines.SOURCE,
     chat_messages.SOURCE,
     chat_messages.LINES,

@@ -57,7 +57,7 @@ _NAMES: dict[ToolCategory, str] = {
     "search_code finder file_glob_search copilot_findtextinfiles copilot_findfiles "
     "copilot_listdirectory copilot_searchcodebase",
     "web": "webfetch websearch web_search web_fetch google_web_search fetch browser fetchurl "
-    "read_web_page search_web read_url_content fetch_url_content search_web_sources",
+    "read_web_page search_web read_url_content fetch_url_content",
     "task": "task agent todowrite todoread update_plan spawn_agent wait_agent send_input "
     "close_agent exitplanmode enterplanmode skill slashcommand taskcreate taskupdate tasklist "
     "taskget killshell askuserquestion",
