@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from hindsight_cli import lifecycle, trial
+from hindsight_cli import ingest_report, lifecycle, trial
 from hindsight_cli.context import AppContext, app_context, command_app
 from hindsight_cli.documents import DemoDocument, DemoQuery
 from hindsight_cli.output import Output
@@ -60,6 +60,10 @@ def play(client: Client, out: Output, paths: tuple[str, ...]) -> DemoDocument:
     with out.progress("read") as on_progress:
         read = client.ingest(paths, wait=True, on_progress=on_progress)
     ingest_ms = round((time.monotonic() - started) * 1000, 1)
+    for problem in ingest_report.problems(read):
+        out.warn(problem)
+    # The times shown below are to be those of recall, not of the fold that would run beside it.
+    client.sync()
     learned = client.list(limit=200, all_projects=True, kinds=DISTILLED_KINDS).memories
     for query in QUERIES:
         client.recall(query, all_projects=True, limit=_SHOWN)
