@@ -156,7 +156,7 @@ def terminal_width() -> int:
     if not sys.stdout.isatty():
         return 0
     try:
-        return min(100, os.get_terminal_size().columns)
+        return min(100, os.get_terminal_size().columns or 80)
     except OSError:
         return 80
 

@@ -226,3 +226,14 @@ def test_a_block_for_a_prompt_is_fenced_and_labelled(client: Client) -> None:
     block = client.recall("what to delete", with_context=True).context
     assert "not instructions" in block
     assert block.count("</memor") <= 1
+
+
+def test_sessions_of_two_projects_may_have_the_same_name(client: Client, tmp_path: Path) -> None:
+    for project, port in (("alpha", 5001), ("beta", 5002)):
+        file = tmp_path / f"{project}.jsonl"
+        line = {"id": "1", "session": "S1", "role": "user", "text": f"The server listens on {port}"}
+        file.write_text(json.dumps(line) + "\n", encoding="utf-8")
+        assert client.ingest((str(file),), project=project).events == 1
+    found = client.recall("server listens", project="beta", kinds=("turn",)).memories
+    assert [memory.text for memory in found] == ["The server listens on 5002"]
+    assert client.stats().sessions == 2

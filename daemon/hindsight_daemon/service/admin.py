@@ -114,6 +114,8 @@ async def model_install(s: Services, params: ModelParams, call: Call) -> Ack:
     where = await asyncio.to_thread(
         install_model, params.name, s.paths.models_dir, params.allow_download, report
     )
+    await asyncio.to_thread(s.models.choose_missing)
+    s.vectors_wanted.set()
     return Ack(message=f"`{params.name}` is ready in `{where}`")
 
 

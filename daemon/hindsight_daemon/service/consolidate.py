@@ -106,7 +106,7 @@ def _learn(
     for number, task in enumerate(tasks):
         if number == len(tasks) - 1 and not (final or task.is_ended):
             break
-        episode_id = id_from(_start(task), f"episode:{task.id}")
+        episode_id = id_from(_start(state, task), f"episode:{task.id}")
         known = former.get(episode_id)
         if known is None or known.source_hash != task.content_hash:
             learned.append(_learned(s, state, task, episode_id))
@@ -134,9 +134,11 @@ def _learned(s: Services, state: SessionState, task: Task, episode_id: str) -> L
     return result
 
 
-def _start(task: Task) -> datetime:
-    # A transcript without times still needs ids that do not change from run to run.
-    return next((e.ts for e in task.events if e.ts), datetime.fromtimestamp(0, UTC))
+def _start(state: SessionState, task: Task) -> datetime:
+    # Ids must not change from run to run, so a transcript without times counts from when its
+    # session was first seen, which is stored.
+    known = next((e.ts for e in task.events if e.ts), state.first_at)
+    return known or datetime.fromtimestamp(0, UTC)
 
 
 async def _take_in(
@@ -230,7 +232,7 @@ def _lesson(
     at = next((e.ts for e in reversed(task.events) if e.ts), None)
     digest = content_hash(text)
     return Memory(
-        id=id_from(at or _start(task), f"lesson:{task.id}:{digest}"),
+        id=id_from(at or _start(state, task), f"lesson:{task.id}:{digest}"),
         layer="semantic",
         kind=draft.kind,
         text=text,

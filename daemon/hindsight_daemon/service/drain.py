@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 import msgspec
 
 from hindsight_daemon import spool
 from hindsight_daemon.errors import HindsightError
+from hindsight_daemon.protocol.document import Document
 from hindsight_daemon.protocol.methods import METHODS
+from hindsight_daemon.protocol.params import IngestParams
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.service.table import BODIES
@@ -36,6 +39,16 @@ async def drain_spool(s: Services) -> int:
             s.component_failures["spool"] = f"`{file.name}` was set aside: {exc}"
             _log.warning("spool.failed", extra={"facts": {"file": file.name}})
             continue
+        _remove_piped(s, params)
         file.unlink(missing_ok=True)
         done += 1
     return done
+
+
+def _remove_piped(s: Services, params: Document) -> None:
+    # A transcript that was piped in while no daemon ran lies in the spool itself.
+    if isinstance(params, IngestParams):
+        for text in params.paths:
+            path = Path(text)
+            if path.parent == s.paths.spool_dir:
+                path.unlink(missing_ok=True)

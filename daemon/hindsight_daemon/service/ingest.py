@@ -185,17 +185,17 @@ async def _store(
     )
     report.warnings.extend(batch.warnings)
     known = await s.store.known_events([event.id for event in batch.events])
-    fresh = _first_of_each(batch.events, known)
+    project = project_for(params.project, "")
+    fresh = await _own_sessions(s, _first_of_each(batch.events, known), project, params.cwd)
     report.sessions.extend(
         session
-        for session in dict.fromkeys(event.session_id for event in batch.events)
+        for session in dict.fromkeys(event.session_id for event in fresh or batch.events)
         if session not in report.sessions
     )
     report.events += len(fresh)
     result.events += len(fresh)
     if params.dry_run:
         return
-    project = project_for(params.project, "")
     turns, keys = await asyncio.to_thread(_turns_and_keys, s, fresh, project, params.cwd)
     result.turns += len(turns)
     await s.write(
@@ -215,6 +215,30 @@ def _first_of_each(events: tuple[Event, ...], known: set[str]) -> list[Event]:
         if event.id not in known:
             fresh.setdefault(event.id, event)
     return list(fresh.values())
+
+
+async def _own_sessions(
+    s: Services, events: list[Event], named: str, caller_cwd: str
+) -> list[Event]:
+    """Keep sessions of different projects apart that chose the same name, such as `S1`.
+
+    Only names that a person or export chose can collide: sessions of agents name their folder,
+    and a folder change does not make another session of them.
+    """
+    renamed: dict[str, str] = {}
+    for event in events:
+        if event.session_id in renamed or (event.cwd and not named):
+            continue
+        project = event_project(named, event, caller_cwd)
+        state = await s.store.session(event.session_id)
+        collides = state is not None and not state.cwd and state.project != project
+        renamed[event.session_id] = (
+            f"{event.session_id}@{project}" if collides and project else event.session_id
+        )
+    return [
+        msgspec.structs.replace(event, session_id=renamed.get(event.session_id, event.session_id))
+        for event in events
+    ]
 
 
 def event_project(named: str, event: Event, caller_cwd: str) -> str:
@@ -264,7 +288,7 @@ async def _sessions(
         states.append(
             msgspec.structs.replace(
                 base,
-                first_at=min([*times, *known_times], default=None),
+                first_at=min([*times, *known_times], default=now),
                 last_at=max([*times, *known_times], default=None),
                 last_seen_at=now,
                 events=base.events + len(group),

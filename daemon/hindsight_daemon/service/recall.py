@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -35,6 +36,9 @@ ARM_DEPTH = 100
 """Keys each arm returns at least; several keys may stand for one memory."""
 
 _RERANK = "rerank"
+MODEL_WAIT_S = 2.0
+"""How long a recall waits for an embedding model that has to be loaded first."""
+
 INCLUDABLE = ("stale", "contradicted", "superseded", "archived")
 _log = logging.getLogger("hindsight.recall")
 
@@ -117,20 +121,36 @@ async def _query_vector(
     s: Services, asked: query.Query, notices: list[Notice]
 ) -> list[float] | None:
     if not s.models.model_id:
-        notices.append(
-            Notice(
-                code="embedder.none",
-                message="no embedding model: searching by keywords only (`hindsight model list`)",
-            )
-        )
+        # Said once for each daemon, not with every answer.
+        if not s.has_told_no_model:
+            s.has_told_no_model = True
+            text = "no embedding model: searching by keywords only (`hindsight model list`)"
+            notices.append(Notice(code="embedder.none", message=text))
         return None
+    if asked.is_cjk and s.models.languages == ("en",):
+        return None
+    embedding = asyncio.ensure_future(asyncio.to_thread(s.models.embed_query, asked.text))
     try:
-        found = await asyncio.to_thread(s.models.embed_query, asked.text)
+        # A model that was unloaded takes seconds to come back: it goes on loading for the next
+        # recall while this one is answered by keywords.
+        async with asyncio.timeout(MODEL_WAIT_S):
+            found = await asyncio.shield(embedding)
+    except TimeoutError:
+        embedding.add_done_callback(_take_notice)
+        text = "the embedding model is still loading: searched by keywords only"
+        notices.append(Notice(code="embedder.loading", message=text))
+        return None
     except EmbedderUnavailable as exc:
         notices.append(Notice(code=exc.code, message=exc.message))
         return None
     vector: list[float] = found.tolist()
     return vector
+
+
+def _take_notice(embedding: asyncio.Future[Any]) -> None:
+    # An exception nobody looks at would be reported by asyncio; the model host keeps the reason.
+    if not embedding.cancelled():
+        embedding.exception()
 
 
 async def _arms(
@@ -188,9 +208,14 @@ async def _candidates(
     return relevance.cut(
         fused,
         asked.query.terms,
-        floor=relevance.Floor() if vector is not None else None,
+        floor=_floor(s) if vector is not None else None,
         had_vectors=vector is not None,
     )
+
+
+def _floor(s: Services) -> relevance.Floor | None:
+    # The similarities at which texts have nothing in common were measured for this family only.
+    return relevance.Floor() if s.models.model_id.startswith("e5-small") else None
 
 
 async def _relax(

@@ -54,6 +54,7 @@ class Services:
         self.watching: list[str] = []
         self.stop_when_idle: Callable[[], None] = lambda: None
         self.started_at = clock.now()
+        self.has_told_no_model = False
         self.last_turns: OrderedDict[str, Memory] = OrderedDict()
         self._loose: set[asyncio.Task[None]] = set()
 

@@ -7,7 +7,7 @@ the table can be ranked together.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -58,3 +58,14 @@ class TermStatistics:
         """Return ln(1 + (N - n + 0.5) / (n + 0.5)) for the texts N and those with the term n."""
         found = min(int(self._frequencies[hash(term) & (_BUCKETS - 1)]), self.texts)
         return math.log(1.0 + (self.texts - found + 0.5) / (found + 0.5))
+
+
+def score(terms: str, wanted: Sequence[str], statistics: TermStatistics) -> float:
+    """Return the BM25 score of one text, given as space-separated terms, for the OR of `wanted`."""
+    tokens = terms.split()
+    average = statistics.average_length
+    return sum(
+        bm25(statistics.inverse_frequency(term), count, len(tokens), average)
+        for term in wanted
+        if (count := tokens.count(term))
+    )

@@ -30,7 +30,7 @@ from hindsight_daemon.model import (
     SessionState,
     Tombstone,
 )
-from hindsight_daemon.store.bm25 import TermStatistics
+from hindsight_daemon.store.bm25 import TermStatistics, score
 from hindsight_daemon.store.fold import Folder
 from hindsight_daemon.store.health import StoreHealth
 from hindsight_daemon.store.journal import Journal
@@ -326,7 +326,14 @@ class LanceStore:
         found = await self._lance.search_terms(
             unique, self._condition(where), limit + min(len(hidden), _OVERFETCH_LIMIT)
         )
-        return await self._merged(fresh, found, hidden, where, limit)
+        hits = await self._merged(fresh, found, hidden, where, limit)
+        if not fresh:
+            return hits
+        # The table scores by what it holds, the overlay by all there is: on a small table that is
+        # being filled the two differ widely, so both are scored by the same statistics.
+        statistics = self._parts.statistics
+        same = [KeyHit(key=h.key, score=score(h.key.terms, unique, statistics)) for h in hits]
+        return tuple(sorted(same, key=lambda hit: -hit.score))
 
     async def search_recent(self, where: SearchFilter, *, limit: int) -> Sequence[KeyHit]:
         """Newest keys; score = created_at as Unix seconds."""
