@@ -11,7 +11,7 @@ import re
 _ENDING = re.compile(
     r"(?:^|\n|\\n|<|\[)\s*(?:Command (?:exited|failed) with (?:exit )?code:?|"
     r"exited with exit code|exit code:|The command completed with exit code|"
-    r"Process exited with code|Return code:|\[Process exited with code)\s*(-?\d+)",
+    r"Process exited with code|Return ?code:|\[Process exited with code)\s*(-?\d+)",
     re.IGNORECASE,
 )
 _TIMED_OUT = re.compile(r"(?:^|\n)[^\n]{0,40}timed out after \d+", re.IGNORECASE)
