@@ -1,4 +1,4 @@
-"""Cursor agent transcripts: `~/.cursor/projects/<folder>/agent-transcripts/<id>/<id>.jsonl`, or `.txt`.
+"""Cursor: `~/.cursor/projects/<folder>/agent-transcripts/<id>/<id>.jsonl`, or `.txt`.
 
 They carry no times, ids or calls' ids, and mostly no results; what is redacted there is left out.
 The editor's own database is another source.
@@ -63,9 +63,8 @@ class CursorParser(BlockParser):
         elif kind == "turn_ended":
             yield from self._turn_end(record)
         elif kind == "error":
-            text = string(record.get("error")) or first_string(
-                mapping(record.get("error")), "message"
-            )
+            error = record.get("error")
+            text = string(error) or first_string(mapping(error), "message")
             yield from self.event("error", "system", text or "error", ends_turn=True)
         else:
             self.count(kind or f"role {role or '(none)'}")
@@ -118,7 +117,7 @@ class CursorTextParser(CursorParser, BlockDocumentParser):
             else:
                 yield from self.outcome("", f"{detail}\n{body}".strip(), None)
 
-    def document(self, value: Any) -> Iterator[Event]:
+    def document(self, value: Any) -> Iterator[Event]:  # noqa: ARG002
         """A text holds no JSON value; nothing to yield."""
         yield from ()
 

@@ -1,4 +1,4 @@
-"""Factory Droid: sessions in `~/.factory/sessions/<folder>/<session>.jsonl`, and `droid exec` output.
+"""Factory Droid: `~/.factory/sessions/<folder>/<session>.jsonl`, and output of `droid exec`.
 
 The output of `droid exec --output-format stream-json` is another grammar than the sessions:
 flat messages, calls, results and a completion.

@@ -55,7 +55,7 @@ class LogState(msgspec.Struct, omit_defaults=True):
 class LogParser(ABC):
     """Reads a log of one JSON object a line; `DocumentParser` reads whole documents."""
 
-    agent: ClassVar[str]
+    agent: str
     state_type: ClassVar[type[LogState]] = LogState
 
     def __init__(self, context: TranscriptContext) -> None:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from hindsight_daemon.errors import BadInput, UsageProblem
 from hindsight_daemon.sources import (
+    amp,
     antigravity,
     chat_messages,
     claude_code,
     claude_export,
+    cline,
     codex,
     codex_document,
+    continue_dev,
     copilot_cli,
     cursor_agent,
     factory_droid,
@@ -50,6 +53,12 @@ SOURCES: tuple[Source, ...] = (
     cursor_agent.TEXT,
     gptme.SOURCE,
     mistral_vibe.SOURCE,
+    cline.ROO,
+    cline.KILO,
+    cline.SOURCE,
+    cline.STORE,
+    continue_dev.SOURCE,
+    amp.SOURCE,
     generic_lines.SOURCE,
     chat_messages.SOURCE,
     chat_messages.LINES,
