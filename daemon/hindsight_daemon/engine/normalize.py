@@ -54,6 +54,8 @@ _CJK_SPACE = re.compile(rf"(?<={_CJK})\s+|\s+(?={_CJK})")
 _BEFORE_MARK = re.compile(r"\s+(?=[,.;:!?])|(?<=[,;:!?])\s+(?=[,.;:!?])")
 _AROUND_MARK = re.compile(rf"([,;:])\s*(?={_CJK})")
 _SPACE = re.compile(r"\s+")
+_LINE_SPACE = re.compile(r"[\n\r\t ]+")
+_INVISIBLE_MARK = re.compile("[\u034f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _EDGE = " \t\n.,;:!?-~"
 
@@ -81,11 +83,18 @@ def _once(text: str) -> str:
     else:
         form = unicodedata.normalize("NFKC", text).casefold()
         form = unicodedata.normalize("NFKC", form.translate(_PUNCTUATION))
-        form = "".join(c for c in form if not _is_invisible(c)).translate(_LOOKALIKES)
+        form = _visible(_LINE_SPACE.sub(" ", form)).translate(_LOOKALIKES)
     form = _DROPPED.sub("", form)
     form = _CJK_SPACE.sub("", _SPACE.sub(" ", form))
     form = _AROUND_MARK.sub(r"\1", _BEFORE_MARK.sub("", form))
     return form.strip(_EDGE)
+
+
+def _visible(form: str) -> str:
+    # `isprintable` is false for every category that is taken out here, and far quicker to ask.
+    if form.isprintable() and not _INVISIBLE_MARK.search(form):
+        return form
+    return "".join(c for c in form if not _is_invisible(c))
 
 
 def _is_invisible(character: str) -> bool:
