@@ -17,6 +17,8 @@ from hindsight_daemon.sources import (
     codex_document,
     continue_dev,
     copilot_cli,
+    copilot_visualstudio,
+    copilot_vscode,
     cursor_agent,
     factory_droid,
     gemini_cli,
@@ -27,8 +29,10 @@ from hindsight_daemon.sources import (
     kimi,
     markdown_text,
     mistral_vibe,
+    openhands,
     pi,
     qwen_code,
+    swe_agent,
 )
 from hindsight_daemon.sources.json_text import decode_json
 from hindsight_daemon.sources.port import Source
@@ -59,6 +63,13 @@ SOURCES: tuple[Source, ...] = (
     cline.STORE,
     continue_dev.SOURCE,
     amp.SOURCE,
+    openhands.SOURCE,
+    openhands.DOCUMENT,
+    swe_agent.SOURCE,
+    swe_agent.MINI,
+    copilot_vscode.SOURCE,
+    copilot_vscode.LOG,
+    copilot_visualstudio.SOURCE,
     generic_lines.SOURCE,
     chat_messages.SOURCE,
     chat_messages.LINES,
