@@ -5,8 +5,11 @@ For the parsers of agents' own logs; a base between `log_parser` and the familie
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any
+
+import msgspec
 
 from hindsight_daemon.model import Event
 from hindsight_daemon.sources.fields import (
@@ -19,6 +22,7 @@ from hindsight_daemon.sources.fields import (
 )
 from hindsight_daemon.sources.json_text import decode_json
 from hindsight_daemon.sources.log_parser import DocumentParser, LogParser
+from hindsight_daemon.sources.port import RawLine
 from hindsight_daemon.sources.shell_text import stated_exit_code, states_timeout
 from hindsight_daemon.sources.tools import DENIED, INTERRUPTED, TIMEOUT
 
@@ -125,6 +129,30 @@ class BlockParser(LogParser):
 
 class BlockDocumentParser(BlockParser, DocumentParser):
     """The same for transcripts that are one document."""
+
+
+class TextParser(BlockParser):
+    """The same for transcripts that are one text, such as Markdown."""
+
+    def state(self) -> str:
+        """Texts are read whole."""
+        return ""
+
+    def feed(self, line: RawLine) -> Iterator[Event]:
+        """Yield the events of the whole text."""
+        # A file keeps its session when its beginning changes; a pipe has no other name.
+        is_file = self._context.path.startswith("/")
+        self.begin(msgspec.structs.replace(line, text="" if is_file else line.text))
+        yield from self.text(line.text.replace("\r\n", "\n"))
+
+    @abstractmethod
+    def text(self, text: str) -> Iterator[Event]:
+        """Yield the events of a text."""
+
+    def record(self, record: dict[str, Any]) -> Iterator[Event]:
+        """A text holds no records; what is none of its own is counted."""
+        self.count(f"record of {len(record)} fields")
+        yield from ()
 
 
 def decoded(arguments: Any) -> Any:

@@ -12,9 +12,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from hindsight_daemon.model import Event
-from hindsight_daemon.sources.block_messages import BlockDocumentParser, BlockParser
+from hindsight_daemon.sources.block_messages import BlockParser, TextParser
 from hindsight_daemon.sources.fields import first_string, mapping, string
-from hindsight_daemon.sources.port import Parser, RawLine, TranscriptContext
+from hindsight_daemon.sources.port import Parser, TranscriptContext
 from hindsight_daemon.sources.recognition import line_share
 
 AGENT = "cursor"
@@ -97,13 +97,12 @@ class CursorParser(BlockParser):
         return paired
 
 
-class CursorTextParser(CursorParser, BlockDocumentParser):
+class CursorTextParser(CursorParser, TextParser):
     """Reads one transcript in the older text form."""
 
-    def feed(self, line: RawLine) -> Iterator[Event]:
+    def text(self, text: str) -> Iterator[Event]:
         """Yield the events of the whole text."""
-        self.begin(line)
-        for number, (label, detail, body) in enumerate(split_text(line.text), 1):
+        for number, (label, detail, body) in enumerate(split_text(text), 1):
             self.at(number)
             if label == "user":
                 yield from self.said("prompt", "user", self.clean(body))
@@ -116,10 +115,6 @@ class CursorTextParser(CursorParser, BlockDocumentParser):
                 yield from self.call(detail.split(" ")[0], "", text_arguments(body) or detail)
             else:
                 yield from self.outcome("", f"{detail}\n{body}".strip(), None)
-
-    def document(self, value: Any) -> Iterator[Event]:  # noqa: ARG002
-        """A text holds no JSON value; nothing to yield."""
-        yield from ()
 
 
 def split_text(text: str) -> list[tuple[str, str, str]]:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from hindsight_daemon.errors import BadInput, UsageProblem
 from hindsight_daemon.sources import (
+    aider,
     amp,
     antigravity,
+    chat_exports,
     chat_messages,
     claude_code,
     claude_export,
@@ -32,6 +34,7 @@ from hindsight_daemon.sources import (
     openhands,
     pi,
     qwen_code,
+    specstory_md,
     swe_agent,
 )
 from hindsight_daemon.sources.json_text import decode_json
@@ -70,6 +73,12 @@ SOURCES: tuple[Source, ...] = (
     copilot_vscode.SOURCE,
     copilot_vscode.LOG,
     copilot_visualstudio.SOURCE,
+    aider.SOURCE,
+    specstory_md.SOURCE,
+    chat_exports.CHATGPT,
+    chat_exports.CLAUDE_AI,
+    chat_exports.SHAREGPT_LINES,
+    chat_exports.SHAREGPT,
     generic_lines.SOURCE,
     chat_messages.SOURCE,
     chat_messages.LINES,
