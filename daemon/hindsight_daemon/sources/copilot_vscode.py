@@ -249,10 +249,6 @@ class CopilotVsCodeLog(CopilotVsCode):
             return 0.0
         return line_share(head, path, _weigh)
 
-    def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:  # noqa: ARG002
-        """They lie in the folders of the documents."""
-        return []
-
     def matches(self, path: Path) -> bool:
         """Accept chat sessions."""
         return path.suffix == ".jsonl" and path.parent.name.endswith("hatSessions")

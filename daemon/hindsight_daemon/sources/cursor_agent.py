@@ -186,10 +186,6 @@ class CursorAgentText(CursorAgent):
         """Accept transcripts."""
         return path.suffix == ".txt" and _FOLDER in path.parts
 
-    def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:  # noqa: ARG002
-        """They lie in the folders of the JSON Lines."""
-        return []
-
     def parser(self, context: TranscriptContext) -> Parser:
         """Return a new parser for one transcript."""
         return CursorTextParser(context)

@@ -63,10 +63,6 @@ class GeminiCliDocument(GeminiCli):
             return FULL
         return FULL if has(head, "history[].parts", "history[].role") else 0.0
 
-    def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:  # noqa: ARG002
-        """They lie in the folders of the logs."""
-        return []
-
     def matches(self, path: Path) -> bool:
         """Accept session documents, not the list of prompts beside them."""
         return path.suffix == ".json" and "chats" in (path.parent.name, path.parent.parent.name)

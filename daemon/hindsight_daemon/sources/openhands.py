@@ -78,10 +78,6 @@ class OpenHandsDocument(OpenHands):
                 return FULL
         return 0.0
 
-    def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:  # noqa: ARG002
-        """They lie in the folders of the events."""
-        return []
-
     def matches(self, path: Path) -> bool:
         """Accept JSON documents that may be trajectories."""
         return path.suffix == ".json" and path.parent.name in ("events", "trajectories")

@@ -5,6 +5,9 @@ A new family is a module here and a line in `SOURCES`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from hindsight_daemon.errors import BadInput, UsageProblem
 from hindsight_daemon.sources import (
     aider,
@@ -99,6 +102,19 @@ def source_named(name: str) -> Source:
             return source
     names = ", ".join(source.name for source in SOURCES)
     raise UsageProblem(f"there is no source `{name}`", hint=f"sources: {names}")
+
+
+def families_by_root(env: Mapping[str, str], home: Path) -> dict[Path, tuple[Source, ...]]:
+    """Return the folders where agents keep transcripts, each with the families that live there.
+
+    Below such a folder only what one of its families `matches` is a transcript; other files there
+    (settings, indices, outputs) may look like chats or prose without being any.
+    """
+    found: dict[Path, tuple[Source, ...]] = {}
+    for source in SOURCES:
+        for root in source.roots(env, home):
+            found[root] = (*found.get(root, ()), source)
+    return found
 
 
 def sniff(head: str, path: str) -> tuple[Source, float]:
