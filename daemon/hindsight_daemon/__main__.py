@@ -23,12 +23,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--stdio", action="store_true", help="serve one client read-only on standard input"
     )
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     return parser
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the daemon; returns the exit code."""
     options = _parser().parse_args(argv)
+    if options.worker:
+        from hindsight_daemon.service.worker_process import serve
+
+        return serve()
     try:
         check_platform()
         paths = resolve_paths()

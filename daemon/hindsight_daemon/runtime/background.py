@@ -64,6 +64,7 @@ async def tend_forever(s: Services) -> None:
         if await asyncio.to_thread(s.models.unload_if_idle, time.monotonic()):
             await asyncio.to_thread(trim_memory)
             _log.info("model.unloaded", extra=facts(rss_bytes=rss_bytes()))
+        await s.worker.stop_if_idle()
         await s.store.maintain()
         used = rss_bytes()
         if used > s.settings.daemon.max_rss_bytes:

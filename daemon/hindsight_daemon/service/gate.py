@@ -35,6 +35,11 @@ class Gate:
         self._forgotten: dict[str, Tombstone] = {}
         self.learn(tombstones)
 
+    @property
+    def tombstones(self) -> tuple[Tombstone, ...]:
+        """All of them."""
+        return tuple(self._forgotten.values())
+
     def learn(self, tombstones: Iterable[Tombstone]) -> None:
         """Take new tombstones into account at once."""
         for tombstone in tombstones:

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
-from hindsight_daemon.engine.fusion import CONTEXT_KEY_KIND
 from hindsight_daemon.errors import HindsightError, NoInput, StorageFailed
-from hindsight_daemon.ingest.discover import default_roots, find_transcripts, project_of
-from hindsight_daemon.ingest.transcript import TranscriptBatch, read_transcript
+from hindsight_daemon.ingest.discover import default_roots, find_transcripts
 from hindsight_daemon.model import Event, Key, Memory, SessionState
 from hindsight_daemon.protocol.document import Notice
 from hindsight_daemon.protocol.documents import IngestedFile, IngestResult, SkippedLine
 from hindsight_daemon.protocol.params import IngestParams
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.consolidate import Consolidated, consolidate_session
-from hindsight_daemon.service.keys import keys_for
 from hindsight_daemon.service.projects import project_for
+from hindsight_daemon.service.reading import Piece, ReadJob, event_project
 from hindsight_daemon.service.services import Services
-from hindsight_daemon.service.turns import turns_of, with_turn_before
+from hindsight_daemon.service.worker import WorkerDied
 from hindsight_daemon.store.port import WriteBatch
 
 _SHOWN_SKIPS = 20
@@ -130,28 +128,13 @@ async def read_one(
     """Read one transcript to its end; problems of the file end up in its report."""
     name = target.label or str(target.path)
     report = IngestedFile(path=name, size_bytes=target.size_bytes)
-    checkpoint = None if params.dry_run else await s.store.checkpoint(name)
     try:
-        batches = read_transcript(
-            target.path,
-            checkpoint=checkpoint,
-            source_name=params.source,
-            session_id=params.session_id,
-            project=params.project,
-            label=target.label,
-            final=params.final,
-        )
-        reading = asyncio.create_task(asyncio.to_thread(_next, batches))
-        while (batch := await reading) is not None:
-            # The next batch is parsed while this one is written.
-            reading = asyncio.create_task(asyncio.to_thread(_next, batches))
-            try:
-                await _store(s, params, batch, report, result)
-            except BaseException:
-                await asyncio.wait([reading])
-                raise
-            reached = min(batch.checkpoint.offset, target.size_bytes)
-            await call.report("read", done_bytes + reached, total_bytes, name)
+        try:
+            await _read_pieces(s, params, target, report, call, done_bytes, total_bytes, result)
+        except WorkerDied:
+            # Once more, from the checkpoint of what was stored, in this process.
+            small = msgspec.structs.replace(target, size_bytes=0)
+            await _read_pieces(s, params, small, report, call, done_bytes, total_bytes, result)
     except StorageFailed:
         # The transcript is fine, our disk is not: stop the whole run, the checkpoint holds.
         raise
@@ -166,17 +149,42 @@ async def read_one(
     return report
 
 
-def _next(batches: Iterator[TranscriptBatch]) -> TranscriptBatch | None:
-    return next(batches, None)
+async def _read_pieces(
+    s: Services,
+    params: IngestParams,
+    target: Target,
+    report: IngestedFile,
+    call: Call,
+    done_bytes: int,
+    total_bytes: int,
+    result: IngestResult,
+) -> None:
+    job = ReadJob(
+        path=str(target.path),
+        now=s.clock.now(),
+        checkpoint=None if params.dry_run else await s.store.checkpoint(report.path),
+        source=params.source,
+        session_id=params.session_id,
+        project=params.project,
+        cwd=params.cwd,
+        label=target.label,
+        final=params.final,
+    )
+    async with contextlib.aclosing(s.worker.read(job, target.size_bytes)) as pieces:
+        async for piece in pieces:
+            await _store(s, params, piece, report, result)
+            reached = min(piece.batch.checkpoint.offset, report.size_bytes)
+            await call.report("read", done_bytes + reached, total_bytes, report.path)
 
 
 async def _store(
     s: Services,
     params: IngestParams,
-    batch: TranscriptBatch,
+    piece: Piece,
     report: IngestedFile,
     result: IngestResult,
 ) -> None:
+    batch = piece.batch
     report.source = batch.checkpoint.source
     report.skipped_total += batch.skipped_total
     room = _SHOWN_SKIPS - len(report.skipped)
@@ -196,7 +204,7 @@ async def _store(
     result.events += len(fresh)
     if params.dry_run:
         return
-    turns, keys = await asyncio.to_thread(_turns_and_keys, s, fresh, project, params.cwd)
+    turns, keys = _of_events(s, piece, fresh)
     result.turns += len(turns)
     await s.write(
         WriteBatch(
@@ -241,27 +249,20 @@ async def _own_sessions(
     ]
 
 
-def event_project(named: str, event: Event, caller_cwd: str) -> str:
-    """Return the project of an event: the named one, its own folder's, else the caller's."""
-    if named:
-        return named
-    return project_of(event.cwd) if event.cwd else project_for("", caller_cwd)
-
-
-def _turns_and_keys(
-    s: Services, events: list[Event], named: str, caller_cwd: str
-) -> tuple[list[Memory], list[Key]]:
-    now = s.clock.now()
-    turns: list[Memory] = []
-    for event in events:
-        made = turns_of([event], event_project(named, event, caller_cwd), now)
-        turns.extend(turn for turn in made if not s.gate.tombstone_of(turn.text))
-    keys: list[Key] = []
-    for turn in turns:
-        context = with_turn_before(turn, s.last_turns.get(turn.session_id))
-        keys.extend(keys_for(turn, [(CONTEXT_KEY_KIND, context)] if context else ()))
-        s.note_turn(turn)
-    return turns, keys
+def _of_events(s: Services, piece: Piece, events: list[Event]) -> tuple[list[Memory], list[Key]]:
+    """Return the turns and keys of these events only, under the sessions the events have now."""
+    sessions = {event.id: event.session_id for event in events}
+    turns: dict[str, Memory] = {}
+    for turn in piece.turns:
+        session_id = sessions.get(turn.evidence[0].event_ids[0])
+        if session_id is not None and not s.gate.tombstone_of(turn.text):
+            turns[turn.id] = msgspec.structs.replace(turn, session_id=session_id)
+    keys = [
+        msgspec.structs.replace(key, session_id=turns[key.memory_id].session_id)
+        for key in piece.keys
+        if key.memory_id in turns
+    ]
+    return list(turns.values()), keys
 
 
 async def _sessions(

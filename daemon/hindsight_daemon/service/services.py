@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import OrderedDict
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -12,18 +11,17 @@ from hindsight_daemon.clock import Clock
 from hindsight_daemon.config import Settings
 from hindsight_daemon.embed.host import ModelHost
 from hindsight_daemon.errors import HindsightError
-from hindsight_daemon.model import Memory
 from hindsight_daemon.paths import Paths
 from hindsight_daemon.process import rss_bytes
 from hindsight_daemon.protocol.document import Notice
 from hindsight_daemon.protocol.documents import StatusResult
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.gate import Gate
+from hindsight_daemon.service.worker import Worker
 from hindsight_daemon.store.open import open_store
 from hindsight_daemon.store.port import Store, WriteBatch
 
 _SETTLE_LOOK_S = 0.5
-_SESSIONS_IN_MIND = 256
 
 
 class Services:
@@ -55,7 +53,7 @@ class Services:
         self.stop_when_idle: Callable[[], None] = lambda: None
         self.started_at = clock.now()
         self.has_told_no_model = False
-        self.last_turns: OrderedDict[str, Memory] = OrderedDict()
+        self.worker = Worker()
         self._loose: set[asyncio.Task[None]] = set()
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
@@ -69,16 +67,6 @@ class Services:
                 self.component_failures["background"] = f"{type(failure).__name__}: {failure}"
 
         task.add_done_callback(done)
-
-    def note_turn(self, turn: Memory) -> None:
-        """Remember the latest turn of a session, for the key of the next one.
-
-        Bounded and not durable: after a restart one turn of a running session lacks that key.
-        """
-        self.last_turns[turn.session_id] = turn
-        self.last_turns.move_to_end(turn.session_id)
-        if len(self.last_turns) > _SESSIONS_IN_MIND:
-            self.last_turns.popitem(last=False)
 
     async def write(self, batch: WriteBatch) -> None:
         """Commit a batch; new keys wake the embedder, new tombstones reach the gate."""
@@ -128,6 +116,7 @@ class Services:
         """Release models and store, after the loose ends are done."""
         if self._loose:
             await asyncio.wait(list(self._loose), timeout=5.0)
+        await self.worker.stop()
         await asyncio.to_thread(self.models.unload)
         await self.store.close()
 

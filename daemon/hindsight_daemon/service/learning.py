@@ -1,0 +1,193 @@
+"""What a session teaches by itself: its tasks distilled into memories, before any merging.
+
+Pure but for the memoised look at project folders; runs in a thread or in the worker process, so
+it takes and returns plain records and knows neither store nor services.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from hindsight_daemon.clock import id_from
+from hindsight_daemon.engine.distil import distil
+from hindsight_daemon.engine.lang import detect
+from hindsight_daemon.engine.normalize import content_hash
+from hindsight_daemon.engine.segment import segment
+from hindsight_daemon.engine.task import Draft, Episode, Task
+from hindsight_daemon.model import Event, Evidence, Key, Memory, Record, SessionState, Tombstone
+from hindsight_daemon.service.gate import Gate
+from hindsight_daemon.service.keys import keys_for
+from hindsight_daemon.service.turns import evidence_of
+
+_EPISODE_IMPORTANCE = 0.4
+
+
+class LearnJob(Record, frozen=True, kw_only=True, tag="learn"):
+    """A session to learn from; `known` maps ids of its episodes to the digests they came from.
+
+    With `final` the task at the session's end counts as over.
+    """
+
+    session: SessionState
+    events: tuple[Event, ...]
+    known: dict[str, str]
+    tombstones: tuple[Tombstone, ...]
+    now: datetime
+    final: bool
+
+
+class Lesson(Record, frozen=True, kw_only=True):
+    """A distilled memory with its keys."""
+
+    memory: Memory
+    keys: tuple[Key, ...]
+
+
+class Learned(Record, frozen=True, kw_only=True):
+    """What one new or changed task comes down to; without an episode it was not worth one."""
+
+    session_id: str
+    episode_id: str
+    lessons: tuple[Lesson, ...] = ()
+    episode: Lesson | None = None
+    refused: int = 0
+
+
+def learn(job: LearnJob) -> list[Learned]:
+    """Distil the tasks that are over and that `known` does not hold in their present form."""
+    gate = Gate(job.tombstones)
+    tasks = list(segment(job.events))
+    learned = []
+    for number, task in enumerate(tasks):
+        if number == len(tasks) - 1 and not (job.final or task.is_ended):
+            break
+        episode_id = id_from(_start(job.session, task), f"episode:{task.id}")
+        if job.known.get(episode_id) != task.content_hash:
+            learned.append(_learned(job, gate, task, episode_id))
+    return learned
+
+
+def _learned(job: LearnJob, gate: Gate, task: Task, episode_id: str) -> Learned:
+    session_id = job.session.session_id
+    episode = distil(task)
+    if episode is None:
+        return Learned(session_id=session_id, episode_id=episode_id)
+    lessons = []
+    refused = 0
+    for draft in episode.drafts:
+        verdict = gate.screen(draft.text)
+        if verdict.is_refused:
+            refused += 1
+            continue
+        memory = _lesson(job, task, draft, verdict.text, episode_id)
+        extra = [(kind, gate.screen(text).text) for kind, text in draft.keys]
+        lessons.append(Lesson(memory=memory, keys=keys_for(memory, extra)))
+    verdict = gate.screen(episode.summary)
+    whole = None
+    if verdict.is_refused:
+        refused += 1
+    else:
+        texts = tuple(lesson.memory.text for lesson in lessons)
+        goal = gate.screen(episode.goal).text or episode.goal
+        memory = _episode(job, task, episode, verdict.text, episode_id, goal, texts)
+        whole = Lesson(memory=memory, keys=keys_for(memory))
+    return Learned(
+        session_id=session_id,
+        episode_id=episode_id,
+        lessons=tuple(lessons),
+        episode=whole,
+        refused=refused,
+    )
+
+
+def _start(state: SessionState, task: Task) -> datetime:
+    # Ids must not change from run to run, so a transcript without times counts from when its
+    # session was first seen, which is stored.
+    known = next((e.ts for e in task.events if e.ts), state.first_at)
+    return known or datetime.fromtimestamp(0, UTC)
+
+
+def _evidence(task: Task, draft: Draft) -> tuple[Evidence, ...]:
+    by_id = {event.id: event for event in task.events}
+    found = [by_id[event_id] for event_id in draft.event_ids if event_id in by_id]
+    return tuple(evidence_of(e, draft.quote if n == 0 else "") for n, e in enumerate(found))
+
+
+def _lesson(job: LearnJob, task: Task, draft: Draft, text: str, episode_id: str) -> Memory:
+    state = job.session
+    at = next((e.ts for e in reversed(task.events) if e.ts), None)
+    digest = content_hash(text)
+    return Memory(
+        id=id_from(at or _start(state, task), f"lesson:{task.id}:{digest}"),
+        layer="semantic",
+        kind=draft.kind,
+        text=text,
+        created_at=job.now,
+        updated_at=job.now,
+        lang=detect(text),
+        task_goal=task.goal,
+        agent=state.agent,
+        session_id=state.session_id,
+        project="" if draft.scope == "global" else state.project,
+        cwd=state.cwd,
+        git_branch=next((e.git_branch for e in reversed(task.events) if e.git_branch), ""),
+        git_commit=next((e.git_commit for e in reversed(task.events) if e.git_commit), ""),
+        scope=draft.scope,
+        applicability=draft.applicability,
+        importance=draft.importance,
+        importance_score=draft.importance_score,
+        confidence=draft.confidence,
+        trust=draft.trust,
+        evidence=_evidence(task, draft),
+        anchors=draft.anchors,
+        entities=draft.entities,
+        tags=draft.tags,
+        derived_from=(episode_id,),
+        valid_from=at,
+        content_hash=digest,
+        source_hash=task.content_hash,
+    )
+
+
+def _episode(
+    job: LearnJob,
+    task: Task,
+    episode: Episode,
+    text: str,
+    episode_id: str,
+    goal: str,
+    lessons: Sequence[str],
+) -> Memory:
+    state = job.session
+    first = task.events[0]
+    return Memory(
+        id=episode_id,
+        layer="episodic",
+        kind="episode",
+        text=text,
+        created_at=job.now,
+        updated_at=job.now,
+        lang=detect(text),
+        task_goal=goal,
+        task_type=episode.task_type,
+        outcome=episode.verdict.outcome,
+        failure_reason=episode.verdict.failure_reason,
+        lessons=tuple(lessons),
+        execution_path=episode.path,
+        duration_s=episode.duration_s,
+        agent=state.agent,
+        session_id=state.session_id,
+        project=state.project,
+        cwd=state.cwd,
+        git_branch=first.git_branch,
+        git_commit=first.git_commit,
+        importance="medium",
+        importance_score=_EPISODE_IMPORTANCE,
+        confidence=episode.verdict.confidence,
+        evidence=tuple(evidence_of(event) for event in (first, task.events[-1])),
+        entities=episode.entities,
+        valid_from=episode.ended_at or episode.started_at,
+        content_hash=content_hash(f"{task.id}\n{text}"),
+        source_hash=task.content_hash,
+    )
