@@ -313,3 +313,26 @@ def test_an_installation_without_network_fails_with_a_word_of_advice(
         install_model("bge-small-zh", tmp_path, allow_download=True)
     assert "network" in caught.value.hint
     assert capfd.readouterr() == ("", "")
+
+
+@needs_e5
+def test_loading_a_model_writes_nothing_to_the_home_of_the_user(
+    models_dir: Path, tmp_path: Path
+) -> None:
+    # onnxruntime keeps a device id and usage events there unless it is told not to.
+    load = (
+        "import sys, pathlib\n"
+        "from hindsight_daemon.config import EmbedSettings\n"
+        "from hindsight_daemon.embed.host import ModelHost\n"
+        "print(ModelHost(EmbedSettings(), pathlib.Path(sys.argv[1])).embed_query('hello').shape)\n"
+    )
+    env = {name: value for name, value in os.environ.items() if not name.startswith("ORT_")}
+    done = subprocess.run(
+        [sys.executable, "-c", load, str(models_dir)],
+        env={**env, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "(384,)\n", done.stderr
+    assert [str(path) for path in tmp_path.rglob("*")] == []

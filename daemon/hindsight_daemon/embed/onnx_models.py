@@ -98,10 +98,15 @@ class OnnxReranker:
 
 
 def import_fastembed() -> ModuleType:
-    """Return fastembed, kept from writing to the terminal and from starting threads of its own."""
+    """Return fastembed, kept from writing to the terminal, from threads of its own, from the network.
+
+    onnxruntime (1.32 and later) writes a device id and usage events below `~/.cache/Microsoft` and
+    uploads them; it looks at its switch once, when it is first imported.
+    """
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     import fastembed
     import loguru
     import onnxruntime
