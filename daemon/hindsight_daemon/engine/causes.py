@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from msgspec import structs
 
@@ -101,6 +102,7 @@ def without_retracted(passages: Sequence[Passage]) -> list[Passage]:
     ]
 
 
+@lru_cache(maxsize=2048)
 def cause_clause(sentence: str) -> tuple[str, float] | None:
     """Return the cause that a sentence states and how plainly it does, or None."""
     if _PLANNING.match(sentence) or sentence.endswith(("?", "？", ":", "：")):
@@ -127,6 +129,7 @@ def _diagnosis(sentence: str, passage: Passage) -> tuple[str, float] | None:
     return (clause, 2.0) if _has_content(clause) and not _CIRCULAR.search(clause) else None
 
 
+@lru_cache(maxsize=2048)
 def fix_clause(sentence: str, *, named: bool = True) -> tuple[str, float] | None:
     """Return what a sentence says was (to be) done, as an imperative, with its plainness.
 

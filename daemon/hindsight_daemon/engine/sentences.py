@@ -6,6 +6,7 @@ Pure; imports nothing of ours. English and Chinese sentence ends both count.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.S)
 _INJECTED_TAG = (
@@ -43,6 +44,12 @@ def prose(text: str) -> str:
 
 def sentences(text: str) -> list[str]:
     """Return the sentences of a message in order, markup gone, at most 400 of them."""
+    return list(_sentences(text))
+
+
+# Several detectors look at the same messages one after the other.
+@lru_cache(maxsize=512)
+def _sentences(text: str) -> tuple[str, ...]:
     found: list[str] = []
     for line in prose(text).splitlines():
         start = 0
@@ -57,7 +64,7 @@ def sentences(text: str) -> list[str]:
         found.append(line[start:])
         if len(found) > 400:
             break
-    return [clean for piece in found if (clean := piece.strip(" \t；")) and len(clean) > 1]
+    return tuple(c for piece in found if (c := piece.strip(" \t；")) and len(c) > 1)
 
 
 def without_blocks(text: str) -> str:
