@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from hindsight_daemon.engine.actions import Action
 from hindsight_daemon.engine.causes import Passage, find_cause, find_fix
 from hindsight_daemon.engine.lang import is_chinese
+from hindsight_daemon.engine.reasons import in_chinese
 from hindsight_daemon.engine.sentences import prose, sentences
 from hindsight_daemon.engine.task import Draft, OutcomeVerdict, Task
 from hindsight_daemon.engine.wording import clip, code, lower_first, sentence_case
@@ -125,6 +126,7 @@ def summarize(
     explained = any(draft.kind == "solution" for draft in drafts)
     cause = _cause(task) if explains and not explained else ""
     if chinese:
+        why = in_chinese(why)
         text = f"目标：{goal.rstrip('。.')}。" if goal else ""
         text += f"{done}。" if done else ""
         text += (
