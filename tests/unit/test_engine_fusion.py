@@ -169,3 +169,15 @@ def test_the_newest_is_no_answer_to_a_question_that_nothing_matches() -> None:
     newest = fuse({KEYWORD: [], RECENT: [hit("a", 2.0)]})
     assert cut(newest, ("pool",), floor=None, had_vectors=False) == []
     assert cut(newest, (), floor=None, had_vectors=False) == newest
+
+
+def test_a_key_that_waits_for_its_vector_is_not_held_back_by_that() -> None:
+    waiting = hit("waits", 9.0)
+    embedded = msgspec.structs.replace(hit("embedded", 4.0).key, embedder="e5")
+    other = msgspec.structs.replace(hit("other", 1.0).key, embedder="e5")
+    arms = {
+        KEYWORD: [waiting, Found(embedded, 4.0), Found(other, 1.0)],
+        VECTOR: [Found(embedded, 0.9), Found(other, 0.7)],
+    }
+    assert order(fuse(arms, embedder="e5"))[0] == "waits"
+    assert order(fuse(arms))[0] == "embedded"

@@ -82,12 +82,14 @@ def fuse(
     *,
     method: FusionMethod = "mix",
     weights: Mapping[str, float] | None = None,
+    embedder: str | None = None,
 ) -> list[Candidate]:
     """Return the memories that the arms found, best first; `fused` is within 0..1.
 
     An arm that found nothing (no model, no word in common) takes no part, so the others keep
-    their full range. `recent` ranks what the other arms found and adds nothing of its own,
-    unless they found nothing at all: newest is not relevant. Ties go to the newer memory.
+    their full range; nor does the vector arm for keys that have no vector of `embedder` yet.
+    `recent` ranks what the other arms found and adds nothing of its own, unless they found
+    nothing at all: newest is not relevant. Ties go to the newer memory.
     """
     weights = arm_weights(is_cjk=False) if weights is None else weights
     relevant = {
@@ -105,7 +107,12 @@ def fuse(
     for memory_id, key in keys.items():
         found = {name: arm[memory_id] for name, arm in relevant.items() if memory_id in arm}
         fused = sum(weights[name] * _contribution(hit, method) for name, hit in found.items())
-        candidates.append(Candidate(memory_id=memory_id, key=key, fused=fused / total, arms=found))
+        # A key that waits for its vector cannot be found by it: that is no sign against it.
+        waits = embedder is not None and VECTOR not in found and key.embedder != embedder
+        heard = total - weights[VECTOR] if waits and VECTOR in relevant else total
+        candidates.append(
+            Candidate(memory_id=memory_id, key=key, fused=fused / (heard or total), arms=found)
+        )
     candidates.sort(key=_order)
     return candidates
 

@@ -204,6 +204,7 @@ async def _candidates(
         arms,
         method=s.settings.recall.fusion,  # type: ignore[arg-type]
         weights=fusion.arm_weights(is_cjk=asked.query.is_cjk, is_passage=asked.query.is_passage),
+        embedder=s.models.model_id if vector is not None else None,
     )
     return relevance.cut(
         fused,
