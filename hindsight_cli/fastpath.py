@@ -1,9 +1,10 @@
 """The hot path: `hindsight recall` against a warm daemon, without Typer, msgspec or pathlib.
 
-May import `sys`, `os`, `socket`, `json` and `recall_text` only: bare Python starts in 25 ms,
-these add about 30, the full command line 200. Whatever is not plain (an option it does not know,
-no daemon, an error, a version that differs) is left to the full command line, which then says
-everything properly. Nothing is printed before the answer is complete, so handing over is safe.
+May import `sys`, `os`, `socket`, `json` and modules of ours that import no more: bare Python
+starts in 25 ms, these add about 30, the full command line 200. Whatever is not plain (an option
+it does not know, no daemon, an error, a version that differs) is left to the full command line,
+which then says everything properly. Nothing is printed before the answer is complete, and an
+output that cannot be written fails again there, so handing over is safe.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import socket
 import sys
 
 from hindsight_daemon.locations import locate
+from hindsight_daemon.peer import peer_uid
 from hindsight_daemon.version import PROTOCOL_VERSIONS, VERSION
 
 _TIMEOUT_S = 30.0
@@ -78,7 +80,7 @@ def _take_value(parsed: Parsed, name: str, value: str) -> bool:
         return True
     key = _VALUE_OPTIONS[name]
     if key in _NUMBERS:
-        if not value.isdigit():
+        if not (value.isascii() and value.isdigit()):
             return False
         parsed.params[key] = int(value)
     else:
@@ -111,6 +113,8 @@ def ask(params: dict[str, object]) -> dict[str, object] | None:
         sock.settimeout(_TIMEOUT_S)
         try:
             sock.connect(socket_path())
+            if peer_uid(sock) != os.getuid():
+                return None
             sock.sendall(data)
             return _read_answer(sock)
         except (OSError, ValueError):
@@ -145,7 +149,12 @@ def recall(argv: list[str]) -> int | None:
         return None
     from hindsight_cli.recall_text import write_recall
 
-    return write_recall(result, parsed.format)
+    if sys.stdout is None:
+        return None
+    try:
+        return write_recall(result, parsed.format)
+    except OSError:
+        return None
 
 
 def _cwd() -> str:

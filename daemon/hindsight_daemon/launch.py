@@ -31,6 +31,7 @@ from hindsight_daemon.errors import (
 )
 from hindsight_daemon.locations import SOCKET_PATH_LIMIT_BYTES
 from hindsight_daemon.paths import Paths, ensure_private_dir
+from hindsight_daemon.peer import peer_uid
 
 START_TIMEOUT_S = 30.0
 _POLL_S = 0.02
@@ -82,7 +83,10 @@ def is_lock_held(paths: Paths) -> bool:
 
 
 def connect_socket(path: Path, timeout_s: float) -> socket.socket:
-    """Connect to a daemon's socket; raises OSError as the kernel gives it."""
+    """Connect to a daemon's socket; raises OSError as the kernel gives it.
+
+    Raises `PermissionProblem` if another user serves it: in `/tmp` somebody else may be quicker.
+    """
     if len(os.fsencode(path)) > SOCKET_PATH_LIMIT_BYTES:
         raise DaemonUnavailable(
             f"socket path `{path}` is longer than {SOCKET_PATH_LIMIT_BYTES} bytes",
@@ -92,6 +96,11 @@ def connect_socket(path: Path, timeout_s: float) -> socket.socket:
     try:
         sock.settimeout(timeout_s)
         sock.connect(os.fspath(path))
+        if (owner := peer_uid(sock)) != os.getuid():
+            raise PermissionProblem(
+                f"`{path}` is served by user {owner}, not by you",
+                hint="set HINDSIGHT_SOCKET to a path in a folder of your own",
+            )
     except BaseException:
         sock.close()
         raise

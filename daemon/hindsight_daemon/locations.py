@@ -31,6 +31,8 @@ def locate(env: dict[str, str]) -> dict[str, str]:
     """Return config_file, data_dir, state_dir, cache_dir, runtime_dir and socket; touches no file.
 
     `HINDSIGHT_HOME` moves everything, `HINDSIGHT_SOCKET` and `HINDSIGHT_CONFIG` one file each.
+    The runtime folder belongs to a user, who may have several stores (another HOME or
+    XDG_DATA_HOME, as under `sudo`), so there the socket is named after the data folder.
     A runtime folder that would make the socket path too long for the kernel is replaced by a
     short one under the system's tmp folder, named after the long one.
     """
@@ -39,6 +41,7 @@ def locate(env: dict[str, str]) -> dict[str, str]:
         root = os.path.abspath(os.path.expanduser(moved))
         config, data, state = f"{root}/config", f"{root}/data", f"{root}/state"
         cache, runtime = f"{root}/cache", f"{root}/run"
+        socket = f"{runtime}/d.sock"
     else:
         home = env.get("HOME") or os.path.expanduser("~")
         config = _xdg(env, "XDG_CONFIG_HOME", f"{home}/.config") + "/hindsight"
@@ -48,7 +51,7 @@ def locate(env: dict[str, str]) -> dict[str, str]:
         user = f"/run/user/{os.getuid()}"
         base = _xdg(env, "XDG_RUNTIME_DIR", user if os.path.isdir(user) else "")
         runtime = f"{base}/hindsight" if base else short
-    socket = f"{runtime}/d.sock"
+        socket = f"{runtime}/{_fnv1a_hex(os.fsencode(data))}.sock"
     if explicit := env.get("HINDSIGHT_SOCKET", ""):
         socket = os.path.abspath(explicit)
         runtime = os.path.dirname(socket)

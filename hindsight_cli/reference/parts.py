@@ -148,6 +148,8 @@ def files() -> dict[str, str]:
     for name in _FILES:
         place = str(places[name] if name in places else getattr(paths, name))
         place = place.replace("/~/", "~/").replace("/run/user/UID", "$XDG_RUNTIME_DIR")
+        if name == "socket":
+            place = f"{place.rpartition('/')[0]}/STORE.sock"
         found[place] = _PLACES.get(name) or first_sentence(getattr(Paths, name).__doc__)
     return found
 

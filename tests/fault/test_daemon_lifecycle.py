@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -181,3 +182,50 @@ def test_the_service_manager_is_told_when_the_daemon_is_ready_and_when_it_stops(
         daemon.kill()
         daemon.wait()
         manager.close()
+
+
+def test_a_second_store_of_the_same_user_gets_a_daemon_of_its_own(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # As under `sudo` with another HOME: the runtime folder is the same, the store is not.
+    monkeypatch.delenv("HINDSIGHT_HOME")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(paths.runtime_dir.parent))
+    stores = []
+    for name in ("one", "two"):
+        monkeypatch.setenv("HOME", str(tmp_path / name))
+        stores.append(resolve_paths())
+        with Client(timeout_s=60) as client:
+            assert client.stats().memories["kind"] == {}
+            client.remember(f"kept in store {name}")
+    first, second = stores
+    assert first.runtime_dir == second.runtime_dir
+    assert daemon_pid(first) != daemon_pid(second)
+    for store in stores:
+        end_daemon(store)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can act as another user")
+def test_a_socket_that_another_user_serves_is_not_talked_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = f"/tmp/hs-foreign-{os.getpid()}.sock"
+    monkeypatch.setenv("HINDSIGHT_SOCKET", path)
+    trap = (
+        "import os, socket, sys\n"
+        "os.setuid(65534)\n"
+        "s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen()\n"
+        "print('listening', flush=True)\n"
+        "while True: s.accept()[0].recv(1)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", trap, path], stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with pytest.raises(PermissionProblem, match="served by user 65534"):
+            Client(timeout_s=60).open()
+        recall = [sys.executable, "-m", "hindsight_cli", "recall", "anything", "--json"]
+        asked = subprocess.run(recall, capture_output=True, text=True, check=False)
+        other.kill()
+    Path(path).unlink()
+    # It was not asked; this home has no store to be read directly either.
+    assert "served by user 65534" in asked.stderr
+    assert json.loads(asked.stdout)["message"] == "there is no store yet"

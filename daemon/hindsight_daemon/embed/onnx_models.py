@@ -98,7 +98,7 @@ class OnnxReranker:
 
 
 def import_fastembed() -> ModuleType:
-    """Return fastembed, kept from writing to the terminal, from threads of its own, from the network.
+    """Return fastembed, kept from the terminal, from threads of its own and from telling on us.
 
     onnxruntime (1.32 and later) writes a device id and usage events below `~/.cache/Microsoft` and
     uploads them; it looks at its switch once, when it is first imported.

@@ -1,4 +1,4 @@
-"""The listening socket: private folder, stale file removal, peer identity."""
+"""The listening socket: private folder, stale file removal."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import contextlib
 import errno
 import os
 import socket
-import struct
-import sys
 from pathlib import Path
 
 from hindsight_daemon.errors import Busy, DaemonStartFailed, PermissionProblem
@@ -15,8 +13,6 @@ from hindsight_daemon.locations import SOCKET_PATH_LIMIT_BYTES
 from hindsight_daemon.paths import ensure_private_dir
 
 _SD_LISTEN_FDS_START = 3
-_SOL_LOCAL = 0
-_LOCAL_PEERCRED = 1
 
 
 def inherited_socket() -> socket.socket | None:
@@ -78,13 +74,3 @@ def unlink_own(path: Path, inode: int) -> None:
     with contextlib.suppress(OSError):
         if path.lstat().st_ino == inode:
             path.unlink()
-
-
-def peer_uid(sock: socket.socket) -> int:
-    """Return the user id of the process at the other end, as the kernel knows it."""
-    if sys.platform == "linux":
-        raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        return int(struct.unpack("3i", raw)[1])
-    # struct xucred of macOS: version, uid, then groups.
-    raw = sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 128)
-    return int(struct.unpack_from("II", raw)[1])

@@ -18,6 +18,7 @@ import msgspec
 from msgspec import UNSET
 
 from hindsight_daemon.errors import BadFrame, Busy, HindsightError
+from hindsight_daemon.peer import peer_uid
 from hindsight_daemon.protocol.document import Document
 from hindsight_daemon.protocol.documents import Ack
 from hindsight_daemon.protocol.envelope import (
@@ -31,7 +32,6 @@ from hindsight_daemon.protocol.envelope import (
 from hindsight_daemon.protocol.frames import MAX_FRAME_BYTES, LineBuffer
 from hindsight_daemon.protocol.params import CancelParams, Progress
 from hindsight_daemon.runtime.dispatch import Dispatcher
-from hindsight_daemon.runtime.listener import peer_uid
 from hindsight_daemon.runtime.logs import facts
 from hindsight_daemon.service.call import Call
 
