@@ -11,7 +11,10 @@ def main() -> int:
     if argv[:1] == ["recall"]:
         from hindsight_cli import fastpath
 
-        code = fastpath.recall(argv[1:])
+        try:
+            code = fastpath.recall(argv[1:])
+        except KeyboardInterrupt:
+            return 130
         if code is not None:
             return code
     if argv[:1] == ["__ids"]:
@@ -21,8 +24,13 @@ def main() -> int:
     if argv in (["--version"], ["-V"]):
         from hindsight_daemon.version import VERSION
 
-        sys.stdout.write(f"hindsight {VERSION}\n")
-        return 0
+        try:
+            sys.stdout.write(f"hindsight {VERSION}\n")
+            sys.stdout.flush()
+        except (OSError, AttributeError):
+            pass  # closed or full: the command tree says so properly
+        else:
+            return 0
     from hindsight_cli.app import run
 
     return run(argv)

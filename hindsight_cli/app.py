@@ -174,11 +174,11 @@ def _tell(error: HindsightError, context: AppContext, argv: list[str]) -> int:
     output = Output(
         is_json=wants_json, is_quiet=context.options.quiet, colour=context.options.color
     )
-    with contextlib.suppress(ReaderGone, HindsightError):
-        if wants_json:
+    # Where standard output takes nothing, stderr is the only place left to say so.
+    if wants_json and error.detail.get("stream") != "stdout":
+        with contextlib.suppress(ReaderGone, HindsightError):
             output.document(errors.document_of(error))
-            return error.exit_code
-    if not wants_json:
+    else:
         output.error(error.message, errors.hint_of(error))
     return error.exit_code
 

@@ -154,13 +154,18 @@ class Output:
 
     def recall(self, result: RecallResult, form: str) -> None:
         """Print a recall as `text`, `context` or `json`."""
-        write_recall(
-            msgspec.to_builtins(result),
-            "json" if self.is_json else form,
-            colour=wants_colour(self._colour, self._env, is_terminal=self.is_terminal),
-            width=self.width,
-            quiet=self.is_quiet,
-        )
+        if sys.stdout is None:
+            raise OutputFailed("standard output is closed", stream="stdout")
+        try:
+            write_recall(
+                msgspec.to_builtins(result),
+                "json" if self.is_json else form,
+                colour=wants_colour(self._colour, self._env, is_terminal=self.is_terminal),
+                width=self.width,
+                quiet=self.is_quiet,
+            )
+        except OSError as exc:
+            raise _output_failed(sys.stdout, exc) from exc
 
     def lines(self, lines: Sequence[str]) -> None:
         """Print lines to stdout."""
@@ -307,7 +312,7 @@ def _is_terminal(stream: IO[Any] | None) -> bool:
 
 def _write(stream: IO[str] | None, text: str) -> None:
     if stream is None or stream.closed:
-        raise OutputFailed("standard output is closed")
+        raise OutputFailed("standard output is closed", stream="stdout")
     try:
         buffer = getattr(stream, "buffer", None)
         if buffer is None:
@@ -319,9 +324,13 @@ def _write(stream: IO[str] | None, text: str) -> None:
     except BrokenPipeError:
         raise ReaderGone from None
     except OSError as exc:
-        # What is still buffered would fail again, noisily, when the interpreter ends.
-        silence(stream)
-        raise OutputFailed(f"cannot write the result: {exc.strerror}") from exc
+        raise _output_failed(stream, exc) from exc
+
+
+def _output_failed(stream: IO[str] | None, exc: OSError) -> OutputFailed:
+    # What is still buffered would fail again, noisily, when the interpreter ends.
+    silence(stream)
+    return OutputFailed(f"cannot write the result: {exc.strerror}", stream="stdout")
 
 
 def _write_error(text: str) -> None:

@@ -146,9 +146,11 @@ def _style(text: str, code: str, colour: bool) -> str:
 
 def wants_colour() -> bool:
     """Tell whether standard output is a terminal that is to be coloured."""
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        return bool(os.environ.get("FORCE_COLOR"))
-    return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def terminal_width() -> int:
@@ -192,7 +194,7 @@ def write_recall(
 
 def _write(stream: Any, text: str) -> None:
     # UTF-8 whatever the locale says; lone surrogates would not encode.
-    if not text:
+    if not text or stream is None:
         return
     data = text.encode("utf-8", "replace")
     try:
