@@ -58,6 +58,7 @@ class ClineUiParser(BlockDocumentParser):
         super().__init__(context)
         self.agent = agent
         self._command = ""
+        self._printed: list[str] = []
 
     def session_of_path(self, path: PurePosixPath) -> str:
         """The folder is the task."""
@@ -81,8 +82,7 @@ class ClineUiParser(BlockDocumentParser):
         thought = string(message.get("reasoning"))
         yield from self.said("reasoning", "assistant", thought, native=native)
         if kind in _PROMPTS or (is_first and kind == "text"):
-            if self._command and kind in _PROMPTS:
-                yield from self._finish("", None, native)
+            yield from self._refused()
             yield from self.said("prompt", "user", text, native=native)
         elif kind in ("text", "reasoning"):
             what: Any = "text" if kind == "text" else "reasoning"
@@ -93,10 +93,10 @@ class ClineUiParser(BlockDocumentParser):
                 yield from self.end_turn(native=native)
         elif kind == "command":
             command = re.sub(_APPROVED, "", text)
-            self._command = native
+            self._command, self._printed = native, []
             yield from self.call("execute_command", native, {"command": command}, native=native)
-        elif kind == "command_output" and self._command:
-            yield from self._finish(text, None, native)
+        elif kind == "command_output" and text:
+            yield from self._output(text)
         elif kind == "tool":
             yield from self._tool(mapping(decoded(text)), native)
         elif kind in ("use_mcp_server", "mcp_server_response"):
@@ -129,17 +129,21 @@ class ClineUiParser(BlockDocumentParser):
         elif kind not in _QUIET:
             self.count(kind or "(no kind)")
 
-    def _finish(self, text: str, is_error: bool | None, native: str) -> Iterator[Event]:
-        """Yield the output of the latest command; it comes in portions under one id."""
-        command, call = self._command, self._state.calls.get(self._command)
+    def _output(self, text: str) -> Iterator[Event]:
+        """Yield the output of the latest command; its portions grow one result."""
+        call = self._state.calls.get(self._command)
         if call is None:
             return
-        if not text:
-            yield from self.outcome(command, "", True, status=DENIED, native=command)
-            self._command = ""
-            return
-        yield from self.outcome(command, text, is_error, native=native)
-        self._state.calls[command] = call
+        self._printed.append(text)
+        native = self._command
+        yield from self.outcome(native, "\n".join(self._printed), None, native=native)
+        self._state.calls[native] = call
+
+    def _refused(self) -> Iterator[Event]:
+        """Yield the end of a command that the user answered with words instead of leave."""
+        if self._command in self._state.calls and not self._printed:
+            native = self._command
+            yield from self.outcome(native, "", True, status=DENIED, native=native)
 
     def _tool(self, tool: dict[str, Any], native: str) -> Iterator[Event]:
         name = string(tool.get("tool"))

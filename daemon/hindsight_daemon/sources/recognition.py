@@ -23,14 +23,15 @@ def line_share(
     """Rate a beginning by the share of its records that `weigh` finds to be of a family.
 
     `weigh` gives what a record says for the family, 0 if it speaks against it, None if it says
-    nothing. Lines that are no objects say nothing. `hint` is a part of a path that adds a little.
+    nothing. Where most lines are no objects, there are no records. `hint` is a part of a path that
+    adds a little.
     """
     good = bad = 0.0
-    for text in head_lines(head):
-        try:
-            weight = weigh(decode_objects(text)[0])
-        except ValueError:
-            continue
+    records, broken = _records(head)
+    if broken > len(records):
+        return 0.0
+    for record in records:
+        weight = weigh(record)
         if weight:
             good += weight
         elif weight is not None:
@@ -39,6 +40,23 @@ def line_share(
         return 0.0
     added = 0.04 if hint and hint in path.replace("\\", "/") else 0.0
     return min(1.0, FULL * good / (good + bad) + added)
+
+
+@functools.lru_cache(maxsize=4)
+def _records(head: str) -> tuple[tuple[dict[str, Any], ...], int]:
+    """Return the first records of a beginning, and how many lines are none.
+
+    Kept, because every family asks for them.
+    """
+    if head.lstrip()[:1] == "[":
+        return (), 0
+    records, broken = [], 0
+    for text in head_lines(head):
+        try:
+            records.append(decode_objects(text)[0])
+        except ValueError:
+            broken += 1
+    return tuple(records), broken
 
 
 @functools.lru_cache(maxsize=4)
