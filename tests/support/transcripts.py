@@ -32,7 +32,7 @@ def story(name: str) -> list[str]:
 
 def told(event: Event) -> str:
     """Return kind, tool with its end, or text, and flags of an event."""
-    words = [event.kind]
+    words: list[str] = [event.kind]
     if event.tool is not None:
         tool = event.tool
         words += [tool.name, tool.command or " ".join(event.files)]
