@@ -14,7 +14,7 @@ from msgspec import structs
 from hindsight_daemon.errors import AmbiguousId, BadInput, NotFound
 from hindsight_daemon.model import Anchor, Checkpoint, Evidence, Step, ToolCall, ToolUse
 from hindsight_daemon.store.open import open_store
-from hindsight_daemon.store.port import RecallRecord, Store, WriteBatch
+from hindsight_daemon.store.port import EventFilter, RecallRecord, Store, WriteBatch
 from tests.support.fake_store import FakeStore
 from tests.support.store_builders import (
     MODEL,
@@ -474,6 +474,96 @@ def test_a_long_session_is_iterated_whole(run: Run) -> None:
     run(body)
 
 
+def test_literal_search_finds_any_script_in_any_case_newest_first(run: Run) -> None:
+    tool = ToolUse(
+        name="Bash",
+        category="shell",
+        command='grep "a\\b" 数据库.sql',
+        arguments='{"command": "grep \\"a\\\\\\\\b\\" 数据库.sql", "note": "first\\nsecond"}',
+    )
+    edit = ToolUse(name="Edit", category="edit", arguments='{"new_string": "x = \\"É\\""}')
+    events = (
+        an_event(1, text="Das Datenbank-ÜBERLAUF-Problem, it's 100% 'real'"),
+        an_event(2, text="数据库连接超时", role="assistant", kind="text"),
+        an_event(3, text="", tool=tool, role="assistant", kind="tool_call"),
+        an_event(4, text="ok", tool=structs.replace(tool, arguments=""), kind="tool_result"),
+        an_event(5, text="", tool=edit, role="assistant", kind="tool_call"),
+        an_event(6, "s2", text="数据库 again", agent="codex", id="codex:6"),
+        an_event(7, "s2", text="数据库 at no time", ts=None),
+    )
+
+    async def body(store: Store, settle: Settle) -> None:
+        await store.commit(WriteBatch(events=events[:5]))
+        await settle()
+        await store.commit(WriteBatch(events=events[5:]))
+
+        async def found(text: str, limit: int = 10, **fields: Any) -> list[int]:
+            where = EventFilter(**fields)
+            return [e.seq for e in await store.search_events(text, where, limit=limit)]
+
+        assert await found("überlauf") == [1]
+        assert await found("IT'S 100% 'REAL'") == [1]
+        assert await found("100_") == []
+        assert await found("数据库") == [6, 4, 3, 2, 7]
+        assert await found("数据库", limit=2) == [6, 4]
+        assert await found('"A\\b"') == [4, 3]
+        assert await found("first\nsecond") == [3]
+        assert await found('x = "é"') == [5]
+        assert await found("new_string") == [5]
+        assert await found("category") == []
+        assert await found("数据库", sessions=("s2", "s3")) == [6, 7]
+        assert await found("数据库", agent="codex") == [6]
+        assert await found("数据库", roles=("assistant",)) == [3, 2]
+        assert await found("数据库", kinds=("tool_result", "text")) == [4, 2]
+        assert await found("数据库", tool="bash") == [4, 3]
+        assert await found("数据库", tool="SHELL", kinds=("tool_call",)) == [3]
+        assert await found("ok", tool="edit") == []
+        assert await found("数据库", since=at(3), until=at(6)) == [4, 3]
+        assert await found("", limit=5) == []
+        assert await store.search_events("überlauf", EventFilter(), limit=1) == (events[0],)
+
+    run(body)
+
+
+def test_a_search_through_many_events_keeps_the_newest(run: Run) -> None:
+    events = [an_event(n, text=f"needle {n % 7}") for n in range(700)]
+
+    async def body(store: Store, settle: Settle) -> None:
+        await store.commit(WriteBatch(events=tuple(events[:600])))
+        await settle()
+        await store.commit(WriteBatch(events=tuple(events[600:])))
+        hits = await store.search_events("Needle 3", EventFilter(), limit=30)
+        assert [e.seq for e in hits] == [n for n in range(699, -1, -1) if n % 7 == 3][:30]
+        many = EventFilter(sessions=("s1", *(f"other{n}" for n in range(3000))))
+        assert len(await store.search_events("needle", many, limit=1000)) == 700
+        none = EventFilter(sessions=tuple(f"other{n}" for n in range(3000)))
+        assert await store.search_events("needle", none, limit=1000) == ()
+
+    run(body)
+
+
+def test_the_neighbours_of_an_event_come_in_order(run: Run) -> None:
+    events = [an_event(n) for n in (2, 4, 6, 8, 10)]
+
+    async def body(store: Store, settle: Settle) -> None:
+        await store.commit(WriteBatch(events=(*events[:3], an_event(5, "s2"))))
+        await settle()
+        await store.commit(WriteBatch(events=tuple(events[3:])))
+
+        async def near(seq: int, before: int, after: int, session: str = "s1") -> list[int]:
+            found = await store.events_near(session, seq, before=before, after=after)
+            return [e.seq for e in found]
+
+        assert await near(6, 1, 1) == [4, 6, 8]
+        assert await near(6, 0, 0) == [6]
+        assert await near(2, 3, 1) == [2, 4]
+        assert await near(10, 2, 9) == [6, 8, 10]
+        assert await near(6, 9, 9) == [2, 4, 6, 8, 10]
+        assert await near(6, 1, 1, "none") == []
+
+    run(body)
+
+
 def test_sessions_come_with_the_newest_activity_first(run: Run) -> None:
     async def body(store: Store, settle: Settle) -> None:
         states = (
@@ -576,5 +666,24 @@ def test_a_batch_that_cannot_be_stored_leaves_its_neighbours_alone(run: Run) -> 
             memory_id(3),
             memory_id(1),
         ]
+
+    run(body)
+
+
+def test_an_event_that_grew_replaces_the_stored_one(run: Run) -> None:
+    short = an_event(1, text="I have")
+    long = structs.replace(short, text="I have found the cause")
+
+    async def body(store: Store, settle: Settle) -> None:
+        await store.commit(WriteBatch(events=(short, an_event(2))))
+        await settle()
+        await store.commit(WriteBatch(grown=(long, an_event(9))))
+        for _ in range(2):
+            assert [e.text for e in await store.events_by_id([long.id])] == [long.text]
+            found = [e async for e in store.events_of("s1")]
+            assert [e.id for e in found] == [short.id, an_event(2).id]
+            assert found[0] == long
+            assert (await store.stats()).events == 2
+            await settle()
 
     run(body)

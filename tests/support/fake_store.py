@@ -20,7 +20,9 @@ from hindsight_daemon.model import (
     Tombstone,
     ToolCall,
 )
+from hindsight_daemon.store import event_match
 from hindsight_daemon.store.port import (
+    EventFilter,
     KeyHit,
     RecallRecord,
     SearchFilter,
@@ -76,6 +78,7 @@ class FakeStore:
             self.keys[key.id] = key
         for event in batch.events:
             self.events.setdefault(event.id, event)
+        self.events.update({event.id: event for event in batch.grown if event.id in self.events})
         self.tool_calls.update({call.id: call for call in batch.tool_calls})
         for tombstone_id in batch.lifted:
             self._tombstones.pop(tombstone_id, None)
@@ -202,6 +205,26 @@ class FakeStore:
 
     async def events_by_id(self, event_ids: Sequence[str]) -> Sequence[Event]:
         return tuple(self.events[i] for i in event_ids if i in self.events)
+
+    async def events_near(
+        self, session_id: str, seq: int, *, before: int, after: int
+    ) -> Sequence[Event]:
+        events = [e for e in self.events.values() if e.session_id == session_id]
+        numbers = sorted({e.seq for e in events})
+        lower = [n for n in numbers if n < seq]
+        wanted = set(lower[len(lower) - min(before, len(lower)) :]) | {seq}
+        wanted |= set([n for n in numbers if n > seq][:after])
+        return tuple(sorted((e for e in events if e.seq in wanted), key=lambda e: (e.seq, e.id)))
+
+    async def search_events(self, text: str, where: EventFilter, *, limit: int) -> Sequence[Event]:
+        needle = text.lower()
+        found = [
+            e for e in self.events.values() if needle and event_match.matches(needle, where, e)
+        ]
+        found.sort(
+            key=lambda e: event_match.order_of(e.ts, e.session_id, e.seq, e.id), reverse=True
+        )
+        return tuple(found[: max(0, limit)])
 
     async def sessions(self, *, unconsolidated: bool = False) -> Sequence[SessionState]:
         found = [

@@ -285,13 +285,26 @@ class Lance:
         result = await self.column_where(table, self._columns[table], condition)
         return records_of(result, RECORDS[table])
 
-    async def batches(self, table: Table, columns: Sequence[str]) -> AsyncIterator[pa.RecordBatch]:
-        """Iterate some columns of a whole table, reading real rows."""
+    async def batches(
+        self,
+        table: Table,
+        columns: Sequence[str] | dict[str, str],
+        condition: str = "",
+        *,
+        batch_rows: int | None = None,
+    ) -> AsyncIterator[pa.RecordBatch]:
+        """Iterate some columns of a table's rows (all, or those that meet a condition).
+
+        A dict of columns maps names to SQL expressions; reads real rows.
+        """
         handle = self._tables.get(table)
         if handle is None:
             return
+        chosen = columns if isinstance(columns, dict) else list(columns)
         with engine_errors(f"table `{table.label}`"):
-            async for batch in await handle.query().select(list(columns)).to_batches():
+            query = handle.query().select(chosen)
+            query = query.where(condition) if condition else query
+            async for batch in await query.to_batches(max_batch_length=batch_rows):
                 yield batch
 
     async def count(self, table: Table, condition: str | None = None) -> int:

@@ -31,6 +31,7 @@ from hindsight_daemon.model import (
     Tombstone,
 )
 from hindsight_daemon.store.bm25 import TermStatistics, score
+from hindsight_daemon.store.event_search import events_near, search_events
 from hindsight_daemon.store.fold import Folder
 from hindsight_daemon.store.health import StoreHealth
 from hindsight_daemon.store.journal import Journal
@@ -40,6 +41,7 @@ from hindsight_daemon.store.lance import Lance
 from hindsight_daemon.store.outbox import Floats, Op, OutboxRow, Table
 from hindsight_daemon.store.overlay import Overlay
 from hindsight_daemon.store.port import (
+    EventFilter,
     KeyHit,
     RecallRecord,
     SearchFilter,
@@ -429,6 +431,16 @@ class LanceStore:
             for event in await self._lance.by_column(Table.EVENTS, "id", missing, Event):
                 found[event.id] = event
         return tuple(found[event_id] for event_id in event_ids if event_id in found)
+
+    async def events_near(
+        self, session_id: str, seq: int, *, before: int, after: int
+    ) -> Sequence[Event]:
+        """Return the events at `seq` with those at so many numbers before and after, in order."""
+        return await events_near(self._overlay, self._lance, session_id, seq, before, after)
+
+    async def search_events(self, text: str, where: EventFilter, *, limit: int) -> Sequence[Event]:
+        """Return events that hold `text` in any case, newest first, those without time last."""
+        return await search_events(self._overlay, self._lance, text, where, limit)
 
     async def sessions(self, *, unconsolidated: bool = False) -> Sequence[SessionState]:
         """Return session states, newest activity first."""

@@ -128,6 +128,11 @@ class Overlay:
         row = self._rows[Table.EVENTS].get(event_id)
         return row.record if row is not None and isinstance(row.record, Event) else None
 
+    def events(self) -> list[Event]:
+        """Return all pending events."""
+        rows = self._rows[Table.EVENTS].values()
+        return [row.record for row in rows if isinstance(row.record, Event)]
+
     def tool_calls(self) -> list[ToolCall]:
         """Return the pending tool calls."""
         rows = self._rows[Table.TOOL_CALLS].values()

@@ -14,12 +14,14 @@ from typing import Literal, Protocol
 from hindsight_daemon.model import (
     Checkpoint,
     Event,
+    EventKind,
     HistoryEntry,
     Key,
     Layer,
     Memory,
     MemoryKind,
     Record,
+    Role,
     SessionState,
     Status,
     Tombstone,
@@ -44,7 +46,8 @@ class WriteBatch(Record, frozen=True, kw_only=True):
     `replace_keys_of` drops the existing keys of these memories before `keys` are written. Removals
     come first, so an id in both `removed` and `memories` ends up written. A key without vector
     whose text is unchanged keeps the vector it has. Events are append-only: those whose id is
-    known are skipped. `lifted` are ids of tombstones that no longer hold.
+    known are skipped, except `grown` ones, which replace a known event of their id (and are
+    skipped if there is none). `lifted` are ids of tombstones that no longer hold.
     `request_key` with `response` (JSON text) lets a resent request be answered again.
     """
 
@@ -53,6 +56,7 @@ class WriteBatch(Record, frozen=True, kw_only=True):
     removed: tuple[str, ...] = ()
     replace_keys_of: tuple[str, ...] = ()
     events: tuple[Event, ...] = ()
+    grown: tuple[Event, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     tombstones: tuple[Tombstone, ...] = ()
     lifted: tuple[str, ...] = ()
@@ -71,7 +75,8 @@ class SearchFilter(Record, frozen=True, kw_only=True):
     admits rows without project and rows of scope `global`. `private_to` is the agent that asks:
     rows of scope `private` are visible only to the agent that wrote them; None (a person at the
     command line) sees all. `since` is inclusive, `until` is not. Rows whose `expires_at` is not
-    after `now` are left out.
+    after `now` are left out. `since` and
+    `until` mean when it happened (`valid_from`), else when it was stored.
     """
 
     now: datetime
@@ -86,6 +91,22 @@ class SearchFilter(Record, frozen=True, kw_only=True):
     session_id: str = ""
     agent: str = ""
     private_to: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+class EventFilter(Record, frozen=True, kw_only=True):
+    """Which events a literal search may see; empty tuples and None mean no restriction.
+
+    `tool` is the name of a tool or its category, in any case. `since` is inclusive, `until` is
+    not; an event without time passes neither.
+    """
+
+    sessions: tuple[str, ...] = ()
+    agent: str = ""
+    roles: tuple[Role, ...] = ()
+    kinds: tuple[EventKind, ...] = ()
+    tool: str = ""
     since: datetime | None = None
     until: datetime | None = None
 
@@ -195,6 +216,17 @@ class Store(Protocol):
 
     async def events_by_id(self, event_ids: Sequence[str]) -> Sequence[Event]:
         """Return the stored events among `event_ids`."""
+
+    async def events_near(
+        self, session_id: str, seq: int, *, before: int, after: int
+    ) -> Sequence[Event]:
+        """Return the events at `seq` with those at so many numbers before and after, in order."""
+
+    async def search_events(self, text: str, where: EventFilter, *, limit: int) -> Sequence[Event]:
+        """Return events that hold `text` in any case, newest first, those without time last.
+
+        Looked at are the text of an event and the command and arguments of its tool.
+        """
 
     async def sessions(self, *, unconsolidated: bool = False) -> Sequence[SessionState]:
         """Return session states, newest activity first."""
