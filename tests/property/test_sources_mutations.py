@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hindsight_daemon.errors import HindsightError
@@ -23,6 +25,23 @@ FAMILIES = sorted(
 NAMELESS = ("cursor", "grok-build", "sharegpt-lines")
 """Families whose records have no identity but their place."""
 LINED = [name for name in FAMILIES if source_named(name).container == "lines"]
+TEXTS = ("aider", "cursor-text", "specstory-md")
+JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=4,
+)
+
+
+def spoiled(value: Any, steps: list[int], junk: Any) -> Any:
+    """Replace the value that `steps` lead to; every step picks a child by number."""
+    if not steps or not isinstance(value, dict | list) or not value:
+        return junk
+    keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+    chosen = keys[steps[0] % len(keys)]
+    copied = dict(value) if isinstance(value, dict) else list(value)
+    copied[chosen] = spoiled(value[chosen], steps[1:], junk)
+    return copied
 
 
 def read(path: Path, family: str) -> list[Event]:
@@ -43,6 +62,7 @@ def check(events: list[Event]) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+@settings(max_examples=max(20, settings().max_examples // 3))
 @given(data=st.data())
 def test_cut_and_spoiled_bytes_are_read_without_failing(family: str, data: st.DataObject) -> None:
     whole = fixture(family).read_bytes()
@@ -56,7 +76,25 @@ def test_cut_and_spoiled_bytes_are_read_without_failing(family: str, data: st.Da
         check(read(path, family))
 
 
+@pytest.mark.parametrize("family", sorted(set(FAMILIES) - set(TEXTS)))
+@settings(max_examples=max(20, settings().max_examples // 3))
+@given(data=st.data())
+def test_wrong_values_are_read_without_failing(family: str, data: st.DataObject) -> None:
+    text = fixture(family).read_text(encoding="utf-8").replace("}}{", "}}\n{")
+    is_lines = fixture(family).suffix == ".jsonl"
+    values = [json.loads(one) for one in text.splitlines()] if is_lines else [json.loads(text)]
+    for _ in range(data.draw(st.integers(1, 4))):
+        number = data.draw(st.integers(0, len(values) - 1))
+        steps = data.draw(st.lists(st.integers(0, 9), min_size=1, max_size=8))
+        values[number] = spoiled(values[number], steps, data.draw(JUNK))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, fixture(family).name)
+        path.write_text("".join(json.dumps(one) + "\n" for one in values), encoding="utf-8")
+        check(read(path, family))
+
+
 @pytest.mark.parametrize("family", LINED)
+@settings(max_examples=max(20, settings().max_examples // 3))
 @given(data=st.data())
 def test_doubled_lost_and_foreign_lines_are_read_without_failing(
     family: str, data: st.DataObject
@@ -72,6 +110,7 @@ def test_doubled_lost_and_foreign_lines_are_read_without_failing(
 
 
 @pytest.mark.parametrize("family", LINED)
+@settings(max_examples=max(20, settings().max_examples // 3))
 @given(data=st.data())
 def test_a_log_read_while_it_grows_gives_what_it_gives_as_a_whole(
     family: str, data: st.DataObject

@@ -85,7 +85,7 @@ def _kind_of(
     if _RUN.match(line) and not previous.strip():
         return "run"
     if line.startswith("#### "):
-        is_typed = line.endswith("  ") or (line[5] in "/!" and not in_fence)
+        is_typed = line.endswith("  ") or (line[5:6] in ("/", "!") and not in_fence)
         return "prompt" if is_typed or not has_words else "answer"
     if (line.startswith("> ") or line == ">") and not in_fence:
         return "note"

@@ -42,7 +42,7 @@ class BlockParser(LogParser):
         """Yield results and the prompt of a user message."""
         texts = []
         for block in content if isinstance(content, list) else [content]:
-            if mapping(block).get("type") in _RESULTS:
+            if string(mapping(block).get("type")) in _RESULTS:
                 yield from self.block_result(block, **fields)
             elif text := self.clean(content_text(block)):
                 texts.append(text)
@@ -58,7 +58,7 @@ class BlockParser(LogParser):
         """
         blocks = content if isinstance(content, list) else [content]
         calls = [mapping(call) for call in sequence(tool_calls)]
-        has_call = bool(calls) or any(mapping(one).get("type") in _CALLS for one in blocks)
+        has_call = bool(calls) or any(string(mapping(one).get("type")) in _CALLS for one in blocks)
         spoken = [n for n, one in enumerate(blocks) if self._is_spoken(one)]
         for number, block in enumerate(blocks):
             kind = string(mapping(block).get("type"))
@@ -80,7 +80,7 @@ class BlockParser(LogParser):
             yield from self.call(name, call_id, arguments, **fields)
 
     def _is_spoken(self, block: Any) -> bool:
-        kind = mapping(block).get("type")
+        kind = string(mapping(block).get("type"))
         return kind not in _THOUGHTS | _CALLS | _RESULTS and bool(content_text(block).strip())
 
     def block_call(self, block: dict[str, Any], **fields: Any) -> Iterator[Event]:

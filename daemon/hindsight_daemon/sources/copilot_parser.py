@@ -143,8 +143,9 @@ class CopilotParser(LogParser):
             text = "rewound to an earlier message"
             yield from self.event("interrupt", "user", text, is_synthetic=True, **fields)
         elif kind == "session.task_complete":
-            done = {True: "task completed", False: "task not completed"}
-            text = done.get(data.get("success"), "task ended")  # type: ignore[arg-type]
+            success = flag(data.get("success"))
+            text = "task ended" if success is None else "task not completed"
+            text = "task completed" if success else text
             text = f"{text}: {string(data.get('summary'))}".rstrip(": ")
             yield from self.event(
                 "text", "system", text, is_synthetic=True, ends_turn=True, **fields

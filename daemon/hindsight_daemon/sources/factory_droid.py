@@ -94,7 +94,7 @@ class DroidParser(BlockParser):
 
 
 def _weigh(record: dict[str, Any]) -> float | None:
-    kind = record.get("type")
+    kind = string(record.get("type"))
     if kind == "session_start":
         return 2.0 * ("id" in record)
     if kind == "message":

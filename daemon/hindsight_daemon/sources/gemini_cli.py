@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from hindsight_daemon.sources.fields import names
+from hindsight_daemon.sources.fields import names, string
 from hindsight_daemon.sources.gemini_parser import AGENT, GeminiDocumentParser, GeminiParser
 from hindsight_daemon.sources.port import Parser, TranscriptContext
 from hindsight_daemon.sources.recognition import FULL, has, line_share
@@ -20,7 +20,7 @@ def _weigh(record: dict[str, Any]) -> float:
     if "projectHash" in record and "sessionId" in record:
         return 2
     is_message = {"id", "timestamp", "content"} <= record.keys()
-    return float(is_message and record.get("type") in _TYPES and "sessionId" not in record)
+    return float(is_message and string(record.get("type")) in _TYPES and "sessionId" not in record)
 
 
 class GeminiCli:

@@ -82,7 +82,7 @@ class GptmeParser(BlockParser):
 
 
 def _weigh(record: dict[str, Any]) -> float | None:
-    if record.get("role") not in _ROLES or not isinstance(record.get("timestamp"), str):
+    if string(record.get("role")) not in _ROLES or not isinstance(record.get("timestamp"), str):
         return 0
     usage = mapping(record.get("metadata"))
     if _OWN & record.keys() or {"usage", "model"} <= usage.keys():

@@ -78,7 +78,7 @@ class GrokParser(BlockParser):
 
 
 def _weigh(record: dict[str, Any]) -> float | None:
-    kind = record.get("type")
+    kind = string(record.get("type"))
     if kind not in _TYPES or "message" in record or "uuid" in record:
         return 0
     if kind in ("backend_tool_call", "reasoning"):

@@ -61,7 +61,7 @@ class VibeParser(BlockParser):
 def _weigh(record: dict[str, Any]) -> float | None:
     if record.get("role") == "tool":
         return float("tool_call_id" in record and "timestamp" not in record)
-    is_message = record.get("role") in _ROLES and "content" in record
+    is_message = string(record.get("role")) in _ROLES and "content" in record
     if record.get("role") == "system":
         return None
     return float(is_message and isinstance(record.get("message_id"), str))

@@ -160,9 +160,9 @@ class OpenClawParser(PiParser):
 
 
 def _weigh(record: dict[str, Any]) -> float | None:
-    kind = record.get("type")
+    kind = string(record.get("type"))
     if kind == "message":
-        return 2.0 * (mapping(record.get("message")).get("role") in _ROLES)
+        return 2.0 * (string(mapping(record.get("message")).get("role")) in _ROLES)
     if kind == "session":
         return 2.0 * ({"id", "timestamp", "cwd"} <= record.keys())
     return 1.0 if kind in _ENTRY_TYPES and "timestamp" in record else None

@@ -71,7 +71,7 @@ class QwenParser(LogParser):
             kept = [part for part in parts if not parts_text(part).startswith("<qwen:")]
             text = parts_text(kept)
         provenance = string(record.get("provenance"))
-        is_machine = record.get("subtype") in _MACHINE_PROMPTS
+        is_machine = string(record.get("subtype")) in _MACHINE_PROMPTS
         is_machine = is_machine or provenance not in ("", "real_user")
         yield from self.said("prompt", "user", text, is_synthetic=is_machine, **fields)
 
