@@ -11,10 +11,14 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from hindsight_daemon.errors import BadInput, NoInput, PermissionProblem
+from hindsight_daemon.errors import BadInput, Busy, NoInput, PermissionProblem
+from hindsight_daemon.ingest.database import database_source
+from hindsight_daemon.ingest.file_stamp import stamp_of
+from hindsight_daemon.ingest.open_database import OpenDatabase
 from hindsight_daemon.ingest.reader import OpenTranscript, read_head
 from hindsight_daemon.model import Record
 from hindsight_daemon.sources.fields import moment
+from hindsight_daemon.sources.port import DatabaseSource
 from hindsight_daemon.sources.registry import SOURCES, sniff
 
 _JUNK = frozenset(
@@ -48,13 +52,13 @@ def is_transcript_name(path: Path) -> bool:
     return any(source.matches(path) for source in SOURCES)
 
 
-def find_transcripts(path: Path) -> list[FoundTranscript]:
+def find_transcripts(path: Path, *, shallow: bool = False) -> list[FoundTranscript]:
     """Return the transcripts at `path` (a file or a folder), oldest first.
 
     In folders, hidden and generated folders are passed over, symbolic links are followed only to
     files inside, and of a compressed and a plain copy the plain one counts. A named file is
-    returned without a look inside. Raises `NoInput` if there is nothing, `PermissionProblem` if
-    the folder may not be read.
+    returned without a look inside. `shallow` leaves subfolders alone. Raises `NoInput` if there is
+    nothing, `PermissionProblem` if the folder may not be read.
     """
     try:
         info = path.stat()
@@ -74,7 +78,9 @@ def find_transcripts(path: Path) -> list[FoundTranscript]:
         ]
     if not os.access(path, os.R_OK | os.X_OK):
         raise PermissionProblem(f"folder `{path}` may not be read by you")
-    found = [one for file in walk_files(path) if (one := _look_at(file)) is not None]
+    found = [
+        one for file in walk_files(path, shallow=shallow) if (one := _look_at(file)) is not None
+    ]
     if not found:
         raise NoInput(
             f"folder `{path}` holds no transcripts",
@@ -83,8 +89,10 @@ def find_transcripts(path: Path) -> list[FoundTranscript]:
     return sorted(found, key=lambda one: (one.started_at, one.mtime_ns, str(one.path)))
 
 
-def walk_files(root: Path) -> Iterator[Path]:
+def walk_files(root: Path, *, shallow: bool = False) -> Iterator[Path]:
     """Yield the files below `root` whose names may be transcripts, in a stable order.
+
+    With `shallow` only those in `root` itself.
 
     Never leaves `root`: links to folders are not followed, links to files only if these lie
     inside. Folders that vanish or cannot be read are passed over.
@@ -92,7 +100,9 @@ def walk_files(root: Path) -> Iterator[Path]:
     real_root = root.resolve()
     for folder, folders, names in os.walk(root, followlinks=False):
         folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and name not in _JUNK
+            name
+            for name in folders
+            if not shallow and not name.startswith(".") and name not in _JUNK
         )
         present = frozenset(names)
         for name in sorted(names):
@@ -110,6 +120,19 @@ def default_roots(env: Mapping[str, str], home: Path) -> list[Path]:
     """Return the folders where the known agents keep transcripts, existing or not."""
     roots = [root for source in SOURCES for root in source.roots(env, home)]
     return list(dict.fromkeys(roots))
+
+
+def shallow_roots(env: Mapping[str, str], home: Path) -> frozenset[Path]:
+    """Return those default folders that hold databases and nothing else of interest.
+
+    What lies deeper there (snapshots, caches) may be large and is not to be watched.
+    """
+    deep: set[Path] = set()
+    shallow: set[Path] = set()
+    for source in SOURCES:
+        is_shallow = isinstance(source, DatabaseSource) and source.is_shallow
+        (shallow if is_shallow else deep).update(source.roots(env, home))
+    return frozenset(shallow - deep)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -156,6 +179,8 @@ def _look_at(path: Path) -> FoundTranscript | None:
     """Sniff a file of a folder; None if it is no transcript or cannot be read."""
     try:
         with OpenTranscript(path, str(path)) as transcript:
+            if transcript.is_database:
+                return _look_at_database(path)
             head = read_head(transcript).text
             info = transcript.facts
             source, confidence = sniff(head, str(path))
@@ -171,4 +196,20 @@ def _look_at(path: Path) -> FoundTranscript | None:
         size=info.st_size,
         mtime_ns=info.st_mtime_ns,
         started_at=first.timestamp() if first else info.st_mtime,
+    )
+
+
+def _look_at_database(path: Path) -> FoundTranscript | None:
+    try:
+        stamp = stamp_of(path)
+        with OpenDatabase(path, str(path)) as database:
+            source = database_source(database)
+    except (BadInput, Busy, PermissionProblem, OSError):
+        return None
+    return FoundTranscript(
+        path=path,
+        source=source.name,
+        size=stamp.size,
+        mtime_ns=stamp.mtime_ns,
+        started_at=stamp.mtime_ns / 1e9,
     )

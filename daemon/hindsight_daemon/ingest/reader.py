@@ -28,6 +28,7 @@ _CHUNK_BYTES = 256 * 1024
 _BOM = b"\xef\xbb\xbf"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _GZIP_MAGIC = b"\x1f\x8b"
+_SQLITE_MAGIC = b"SQLite format 3\x00"
 _BINARY_SHARE = 0.1
 _CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\r\f\x1b\x08")
 
@@ -51,6 +52,7 @@ class OpenTranscript:
     """A transcript open for reading, unpacked if it is compressed; use as a context manager.
 
     `is_packed` tells that offsets count unpacked bytes; `facts` is the state of the file itself.
+    A file with `is_database` is not for this class to read.
     """
 
     def __init__(self, path: Path, label: str) -> None:
@@ -58,11 +60,12 @@ class OpenTranscript:
         self.label = label
         self._raw = _open_regular(path, label)
         self.facts = os.fstat(self._raw.fileno())
-        magic = self._raw.read(4)
+        magic = self._raw.read(len(_SQLITE_MAGIC)) or b""
         self._raw.seek(0)
+        self.is_database = magic == _SQLITE_MAGIC
         self.packing = ""
         self.beginning = b""
-        if magic == _ZSTD_MAGIC:
+        if magic[:4] == _ZSTD_MAGIC:
             self.packing = "zstd"
         elif magic[:2] == _GZIP_MAGIC:
             self.packing = "gzip"
@@ -250,8 +253,8 @@ def _refuse_binary(data: bytes, label: str) -> None:
             hint=f"iconv -f UTF-16 -t UTF-8 {label} | hindsight ingest -",
         )
     sample = data[:8192]
-    if sample.startswith(b"SQLite format 3\x00"):
-        raise BadInput(f"`{label}` is a SQLite database, which no source reads yet")
+    if sample.startswith(_SQLITE_MAGIC):
+        raise BadInput(f"`{label}` is a SQLite database, not a text")
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
     broken = sample.decode("utf-8", "replace").count("\ufffd")
     if controls + broken > _BINARY_SHARE * max(len(sample), 1) + 4:

@@ -13,7 +13,14 @@ from pathlib import Path
 import msgspec
 
 from hindsight_daemon.errors import BadInput, NoInput, UsageProblem
+from hindsight_daemon.ingest.batch import (
+    BATCH_CHARS,
+    BATCH_EVENTS,
+    MAX_SKIPPED,
+    TranscriptBatch,
+)
 from hindsight_daemon.ingest.checkpoint import FileFacts, Resume, plan, prefix_hash
+from hindsight_daemon.ingest.database import read_database
 from hindsight_daemon.ingest.reader import (
     MAX_LINE_BYTES,
     Head,
@@ -24,34 +31,11 @@ from hindsight_daemon.ingest.reader import (
     read_lines,
 )
 from hindsight_daemon.ingest.redact import redact_event
-from hindsight_daemon.model import Checkpoint, Event, Record
+from hindsight_daemon.model import Checkpoint, Event
 from hindsight_daemon.sources.port import Parser, RawLine, Skipped, Source, TranscriptContext
 from hindsight_daemon.sources.registry import sniff, source_named
 
-BATCH_EVENTS = 500
-BATCH_CHARS = 1024 * 1024
-MAX_SKIPPED = 100
-
-
-class TranscriptBatch(Record, frozen=True, kw_only=True):
-    """A bounded part of a transcript, and the checkpoint that holds once it is stored.
-
-    `skipped`, `skipped_total`, `unknown`, `warnings` and `redactions` count what this batch saw;
-    `skipped` lists the first `MAX_SKIPPED` of a read only. `restarted` says why reading began at
-    zero although there was a checkpoint: events may then come again under their former ids.
-    """
-
-    path: str
-    source: str
-    checkpoint: Checkpoint
-    events: tuple[Event, ...] = ()
-    skipped: tuple[Skipped, ...] = ()
-    skipped_total: int = 0
-    unknown: dict[str, int] = {}
-    warnings: tuple[str, ...] = ()
-    redactions: int = 0
-    size_bytes: int = 0
-    restarted: str = ""
+__all__ = ["BATCH_EVENTS", "TranscriptBatch", "read_transcript"]
 
 
 def read_transcript(
@@ -68,12 +52,23 @@ def read_transcript(
 
     `label` stands for the path in origins and checkpoints (piped input). With `final` false the
     file is still being written: an unterminated last line is left alone, and a file too young to
-    be understood yields nothing instead of an error. Raises `NoInput`, `BadInput`,
-    `PermissionProblem` or `UsageProblem`.
+    be understood yields nothing instead of an error. Databases hold many sessions, so that
+    `session_id` does not apply to them. Raises `NoInput`, `BadInput`, `PermissionProblem` or
+    `UsageProblem`, for databases also `Busy`.
     """
     shown = label or str(path.absolute())
     with OpenTranscript(path, shown) as transcript:
         if not _has_content(transcript, final=final):
+            return
+        if transcript.is_database:
+            yield from read_database(
+                path,
+                shown=shown,
+                checkpoint=checkpoint,
+                source_name=source_name,
+                project=project,
+                final=final,
+            )
             return
         head = read_head(transcript)
         if not head.text.strip():

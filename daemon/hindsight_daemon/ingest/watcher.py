@@ -18,9 +18,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 from watchdog.events import (
     EVENT_TYPE_CLOSED_NO_WRITE,
@@ -32,6 +31,7 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
 from hindsight_daemon.ingest.discover import is_transcript_name, walk_files
+from hindsight_daemon.ingest.file_stamp import FileStamp, stamp_of, transcript_behind
 
 _log = logging.getLogger(__name__)
 
@@ -64,19 +64,12 @@ _NETWORK_FILE_SYSTEMS = frozenset(
 )
 
 
-class _Stamp(NamedTuple):
-    """What makes two looks at a file differ."""
-
-    inode: int
-    size: int
-    mtime_ns: int
-
-
 class _Root:
     """A followed folder: whether it is there, and how changes in it are noticed."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_shallow: bool) -> None:
         self.path = path
+        self.is_shallow = is_shallow
         self.identity: tuple[int, int] | None = None
         self.watch: ObservedWatch | None = None
         self.is_polled = False
@@ -89,8 +82,9 @@ class Watcher:
     """Calls `on_changed` with the transcripts that are new or have changed.
 
     The call comes from the watcher's own thread, one at a time; what it raises ends the thread,
-    so it should hand over and return. `clock` gives monotonic seconds. `start` and `stop` it, or
-    call `look` by hand.
+    so it should hand over and return. Of the roots in `shallow` the subfolders are left alone; a
+    write-ahead log stands for its database. `clock` gives monotonic seconds. `start` and `stop`
+    it, or call `look` by hand.
     """
 
     def __init__(
@@ -98,15 +92,16 @@ class Watcher:
         roots: Iterable[Path],
         on_changed: Callable[[set[Path]], None],
         *,
+        shallow: Collection[Path] = (),
         poll_s: float = 2.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         distinct = {os.path.realpath(root): root for root in roots}
-        self._roots = [_Root(root) for root in distinct.values()]
+        self._roots = [_Root(root, is_shallow=root in shallow) for root in distinct.values()]
         self._on_changed = on_changed
         self._poll_s = max(poll_s, 0.05)
         self._clock = clock
-        self._known: dict[Path, _Stamp] = {}
+        self._known: dict[Path, FileStamp] = {}
         self._active: dict[Path, float] = {}
         self._hints: set[Path] = set()
         self._needs_full_look = True
@@ -170,11 +165,11 @@ class Watcher:
             self._needs_full_look = False
         if is_full:
             self._next_full_look_at = now + FULL_LOOK_EVERY_S
-        candidates = {path for path in hints if is_transcript_name(path)}
+        candidates = {path for path in map(transcript_behind, hints) if is_transcript_name(path)}
         for root in self._roots:
             if root.identity and (is_full or (root.is_polled and now >= root.next_look_at)):
                 root.next_look_at = now + max(POLL_LOOKS_EVERY_S, self._poll_s)
-                candidates.update(walk_files(root.path))
+                candidates.update(walk_files(root.path, shallow=root.is_shallow))
         if is_full:
             # A forgotten file would stay known for ever; a file that is gone is not known.
             candidates.update(self._known)
@@ -226,7 +221,9 @@ class Watcher:
         root.is_polled = False
         handler = _Hinting(self, root)
         try:
-            root.watch = self._observer.schedule(handler, str(root.path), recursive=True)
+            root.watch = self._observer.schedule(
+                handler, str(root.path), recursive=not root.is_shallow
+            )
         except OSError as exc:  # ENOSPC, EMFILE: the kernel gives no more watches
             _log.warning("no events for %s (%s), looking at intervals instead", root.path, exc)
             root.is_polled = True
@@ -241,12 +238,11 @@ class Watcher:
 
     def _has_changed(self, path: Path, now: float) -> bool:
         try:
-            info = os.stat(path)  # noqa: PTH116 - one system call, called very often
+            stamp = stamp_of(path)
         except OSError:
             self._known.pop(path, None)
             self._active.pop(path, None)
             return False
-        stamp = _Stamp(info.st_ino, info.st_size, info.st_mtime_ns)
         if self._known.get(path) == stamp:
             return False
         self._known[path] = stamp
