@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,7 @@ def test_a_fixed_failure_is_recalled_with_its_source(client: Client, tmp_path: P
     steps = client.why(best.id).steps
     spans = [step for step in steps if step.what == "transcript"]
     assert spans and all(span.verified == "unchanged" for span in spans)
+    assert all(span.text.strip() for span in spans), "also a call without words says what it did"
     raw = Path(path).read_bytes()
     for span in spans:
         assert json.loads(raw[span.byte_start : span.byte_end])["sessionId"]
@@ -237,3 +239,12 @@ def test_sessions_of_two_projects_may_have_the_same_name(client: Client, tmp_pat
     found = client.recall("server listens", project="beta", kinds=("turn",)).memories
     assert [memory.text for memory in found] == ["The server listens on 5002"]
     assert client.stats().sessions == 2
+
+
+def test_a_question_about_a_time_only_is_answered_by_that_time(client: Client) -> None:
+    now = datetime.now(UTC)
+    old = (now - timedelta(days=90)).isoformat()
+    client.remember("Moved the search index to its own host", occurred_at=old)
+    recent = client.remember("Renamed the billing worker", occurred_at=now.isoformat())
+    found = client.recall("what did we do today?").memories
+    assert [memory.id for memory in found] == [recent.id]

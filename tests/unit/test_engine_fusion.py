@@ -159,7 +159,8 @@ def test_a_candidate_that_shares_nothing_with_the_query_is_cut() -> None:
 
 def test_one_common_word_of_many_is_no_reason_where_meaning_was_asked_too() -> None:
     query = ("how", "many", "pool", "timeout", "retri", "config")
-    (candidate,) = fuse({KEYWORD: [hit("a", 3, terms="config")], VECTOR: []})
+    embedded = msgspec.structs.replace(hit("a", 3, terms="config").key, embedder="e5")
+    (candidate,) = fuse({KEYWORD: [Found(embedded, 3)], VECTOR: []})
     assert coverage(query, candidate) == pytest.approx(1 / 6)
     assert cut([candidate], query, floor=Floor(), had_vectors=True) == []
     assert cut([candidate], query, floor=None, had_vectors=False) == [candidate]

@@ -55,7 +55,8 @@ def is_relevant(
         if KEYWORD not in candidate.arms:
             # Recency alone is a reason only where there was nothing else to ask by.
             return not had_vectors and not query_terms
-        return not had_vectors or covered > _FEW_WORDS
+        waits = not candidate.key.embedder
+        return not had_vectors or waits or covered > _FEW_WORDS
     if floor is None or vector.score >= floor.clear:
         return True
     if vector.score < floor.noise:

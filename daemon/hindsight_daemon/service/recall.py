@@ -156,15 +156,23 @@ def _take_notice(embedding: asyncio.Future[Any]) -> None:
 async def _arms(
     s: Services, asked: query.Query, where: SearchFilter, vector: list[float] | None, depth: int
 ) -> dict[str, Sequence[KeyHit]]:
-    names = [fusion.KEYWORD, fusion.RECENT]
-    searches = [
-        s.store.search_terms(asked.terms, where, limit=depth),
-        s.store.search_recent(where, limit=depth),
-    ]
+    names = [fusion.KEYWORD]
+    searches = [s.store.search_terms(asked.terms, where, limit=depth)]
     if vector is not None:
         names.append(fusion.VECTOR)
         searches.append(s.store.search_vector(vector, s.models.model_id, where, limit=depth))
-    return dict(zip(names, await asyncio.gather(*searches), strict=True))
+    arms: dict[str, Sequence[KeyHit]] = dict(
+        zip(names, await asyncio.gather(*searches), strict=True)
+    )
+    arms[fusion.RECENT] = ()
+    if not asked.terms and not any(arms.values()):
+        # "What did we do last week" leaves no words to search by: then the newest of that time
+        # answer. Otherwise recency only orders what the other arms found.
+        then = msgspec.structs.replace(
+            where, since=where.since or asked.since, until=where.until or asked.until
+        )
+        arms[fusion.RECENT] = await s.store.search_recent(then, limit=depth)
+    return arms
 
 
 async def _rank(

@@ -180,6 +180,10 @@ class BatchWriter:
             if db.execute("INSERT OR IGNORE INTO event_seen VALUES (?)", seen).rowcount:
                 self._append(rows, Table.EVENTS, Op.ADD, event.id, event)
                 counts[event.agent] = counts.get(event.agent, 0) + 1
+        for event in batch.grown:
+            known = (compact_id(event.id),)
+            if db.execute("SELECT 1 FROM event_seen WHERE id = ?", known).fetchone():
+                self._append(rows, Table.EVENTS, Op.PUT, event.id, event)
         db.executemany(
             "INSERT INTO event_count VALUES (?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
             counts.items(),
@@ -266,7 +270,7 @@ def catalog_values(memory: Memory) -> tuple[object, ...]:
         memory.session_id,
         memory.scope,
         memory.content_hash,
-        micros(memory.created_at),
+        micros(memory.valid_from or memory.created_at),
         None if memory.expires_at is None else micros(memory.expires_at),
     )
 

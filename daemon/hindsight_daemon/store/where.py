@@ -84,6 +84,12 @@ def _project_condition(where: SearchFilter, known_projects: Iterable[str], liter
     return f"({in_list('project', ['', *names], literal)} OR scope = 'global')"
 
 
+def happened_at(row: Key | Memory) -> datetime:
+    """Return when what a row tells happened, which may be long before it was stored."""
+    told = row.valid_from if isinstance(row, Memory) else None
+    return told or row.created_at
+
+
 def matches(where: SearchFilter, row: Key | Memory) -> bool:
     """Tell whether a key or memory passes the filter."""
     return (
@@ -97,8 +103,8 @@ def matches(where: SearchFilter, row: Key | Memory) -> bool:
         and (not where.agent_role or row.agent_role == where.agent_role)
         and (not where.agent or row.agent == where.agent)
         and (where.private_to is None or row.scope != "private" or row.agent == where.private_to)
-        and (where.since is None or row.created_at >= where.since)
-        and (where.until is None or row.created_at < where.until)
+        and (where.since is None or happened_at(row) >= where.since)
+        and (where.until is None or happened_at(row) < where.until)
         and (row.expires_at is None or row.expires_at > where.now)
     )
 
