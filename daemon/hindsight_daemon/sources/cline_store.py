@@ -87,7 +87,9 @@ class ClineHistoryParser(BlockDocumentParser):
 
     def document(self, value: Any) -> Iterator[Event]:
         """Yield the events of the whole task."""
-        if PurePosixPath(self._context.path.replace("\\", "/")).parent.parent.name == "tasks":
+        path = PurePosixPath(self._context.path.replace("\\", "/"))
+        self.may_be_silent = path.parent.parent.name == "tasks"
+        if self.may_be_silent:
             return
         for number, message in enumerate(map(mapping, sequence(value)), 1):
             self.at(number)

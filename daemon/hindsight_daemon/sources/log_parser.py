@@ -269,7 +269,12 @@ class LogParser(ABC):
 
 
 class DocumentParser(LogParser):
-    """Reads a transcript that is one JSON document."""
+    """Reads a transcript that is one JSON document.
+
+    One without events is reported as not understood, unless `may_be_silent`.
+    """
+
+    may_be_silent = False
 
     def state(self) -> str:
         """Documents are read whole."""
@@ -289,7 +294,7 @@ class DocumentParser(LogParser):
         for event in self.document(value):
             found = True
             yield event
-        if not found:
+        if not found and not self.may_be_silent:
             reason = "the document holds nothing that was said or done"
             self.skipped.append(Skipped(line=line.number, reason=reason))
 

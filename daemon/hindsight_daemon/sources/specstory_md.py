@@ -52,8 +52,9 @@ def split_messages(text: str) -> tuple[str, str, list[Message]]:
     for number, line in enumerate(text.split("\n"), 1):
         if not messages and not session and (found := _SESSION.match(line)):
             product, session = found[1], found[2]
-        in_tool = (in_tool or bool(_TOOL_BEGIN.match(line))) and not line.endswith(_TOOL_END)
-        match = None if in_tool else _HEADING.match(line)
+        is_tool = in_tool or line.startswith("<tool-use ")
+        in_tool = is_tool and not line.endswith(_TOOL_END)
+        match = _HEADING.match(line) if line.startswith("_**") and not is_tool else None
         if match:
             inside = match["inside"] or ""
             time = _TIME.search(inside)
@@ -126,7 +127,7 @@ class SpecStoryParser(TextParser):
         block: list[str] = []
         number = 0
         for line in lines:
-            if block or _TOOL_BEGIN.match(line):
+            if block or line.startswith("<tool-use "):
                 block.append(line)
                 if line.endswith(_TOOL_END):
                     yield from self.said("text", "assistant", "\n".join(words), native=native)
