@@ -15,6 +15,8 @@ import msgspec
 from hindsight_daemon.config import CHOICES, setting_keys
 from hindsight_daemon.errors import ConfigProblem, UsageProblem
 
+_HINT = "`man 5 hindsight-config` tells what each key takes"
+
 
 def known_key(key: str) -> tuple[str, str]:
     """Split a dotted key; raises `UsageProblem` for one that does not exist."""
@@ -42,9 +44,10 @@ def as_toml(key: str, typed: str) -> str:
         except msgspec.ValidationError:
             continue
         if (allowed := CHOICES.get(key)) and value not in allowed:
-            raise UsageProblem(f"`{typed}` is none of {', '.join(allowed)}")
+            raise UsageProblem(f"`{typed}` is none of {', '.join(allowed)}", hint=_HINT)
         return _written(candidate)
-    raise UsageProblem(f"`{typed}` does not fit `{section}.{name}`, which is {_named(kind)}")
+    what = f"`{typed}` does not fit `{section}.{name}`, which is {_named(kind)}"
+    raise UsageProblem(what, hint=_HINT)
 
 
 def _readings(typed: str, kind: Any) -> list[Any]:

@@ -153,6 +153,7 @@ def global_option_params() -> list[Any]:
         flag(["--quiet", "-q"], "quiet", "Leave out notes and progress."),
         TyperOption(
             param_decls=["global_verbose", "--verbose", "-v"],
+            type=int,  # else the help shows the range of a counter
             count=True,
             default=0,
             expose_value=False,

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 import msgspec
 
-from hindsight_cli.recall_text import text_width, wrap, write_recall
+from hindsight_cli.recall_text import printable, text_width, wrap, write_recall
 from hindsight_daemon.errors import OutputFailed
 from hindsight_daemon.protocol.document import Document
 from hindsight_daemon.protocol.documents import RecallResult
@@ -34,16 +34,12 @@ _CODES = {
 }
 _MAX_WIDTH = 100
 _ELLIPSIS = "…"
+_LEAST_ROOM = 12
 
 
 def plain(text: str) -> str:
     """Return text on one line, without control characters that could drive a terminal."""
     return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
-
-
-def printable(text: str) -> str:
-    """Return text with its line breaks and tabs but without other control characters."""
-    return "".join(c if c.isprintable() or c in "\n\t" else "�" for c in text)
 
 
 def clip(text: str, width: int) -> str:
@@ -184,28 +180,39 @@ class Output:
         text = printable(text)
         width = self.width
         body = wrap(text, max(20, width - len(indent))) if width else text.splitlines()
-        return [indent + line for line in body or [""]]
+        return [(indent + line).rstrip() for line in body or [""]]
 
     def table(
         self, headings: Sequence[str], rows: Sequence[Sequence[str]], *, is_cut: bool = True
     ) -> list[str]:
         """Return rows in aligned columns; `is_cut` makes the last one fit a terminal.
 
-        Headings are for people: they are left out when stdout is no terminal.
+        Headings are for people: they are left out when stdout is no terminal. On a terminal too
+        narrow for the columns, the last one stands wrapped below the others.
         """
         if not rows:
             return []
         cells = [[plain(cell) for cell in row] for row in rows]
         shown = [list(headings), *cells] if self.is_terminal else cells
         widths = [max(text_width(row[n]) for row in shown) for n in range(len(headings) - 1)]
-        room = self.width - sum(widths) - 2 * len(widths) if self.width and is_cut else 0
+        room = self.width - sum(widths) - 2 * len(widths) if self.width else 0
+        needed = _LEAST_ROOM if is_cut else max(text_width(row[-1]) for row in shown)
+        if self.width and room < needed:
+            return self._stacked(cells, is_cut=is_cut)
         lines = []
         for number, row in enumerate(shown):
             *first, last = row
             padded = [pad(cell, width) for cell, width in zip(first, widths, strict=True)]
-            line = "  ".join([*padded, clip(last, max(10, room) if room else 0)]).rstrip()
+            line = "  ".join([*padded, clip(last, room if is_cut else 0)]).rstrip()
             is_heading = number == 0 and self.is_terminal
             lines.append(self.style(line, "bold") if is_heading else line)
+        return lines
+
+    def _stacked(self, cells: Sequence[Sequence[str]], *, is_cut: bool) -> list[str]:
+        lines = []
+        for *first, last in cells:
+            lines += self.wrapped("  ".join(cell for cell in first if cell))
+            lines += ["  " + clip(last, self.width - 2)] if is_cut else self.wrapped(last, "  ")
         return lines
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> list[str]:

@@ -23,14 +23,23 @@ _WIDE = (
     (0x1F300, 0x1FAFF),
     (0x20000, 0x3FFFD),
 )
+# Zero columns: combining marks, joiners, variation selectors.
+_NARROWEST = ((0x0300, 0x036F), (0x200B, 0x200F), (0x20D0, 0x20FF), (0xFE00, 0xFE0F))
+_KEPT = "\n\t\u200c\u200d"
+# Chinese typesetting: these begin no line, those end none.
+_NOT_FIRST = frozenset("，。、；：！？）〕】》」』”’…,.;:!?)]}")
+_NOT_LAST = frozenset("（〔【《「『“‘")
+_QUOTE_CHARS = 80
 _LABELS = {"stale": "may be out of date", "contradicted": "contradicted", "superseded": "replaced"}
 
 
 def character_width(character: str) -> int:
     """Return how many terminal columns a character takes (East Asian Width, in ranges)."""
     code = ord(character)
-    if code < 0x1100:
+    if code < 0x0300:
         return 1
+    if any(low <= code <= high for low, high in _NARROWEST):
+        return 0
     return 2 if any(low <= code <= high for low, high in _WIDE) else 1
 
 
@@ -39,19 +48,33 @@ def text_width(text: str) -> int:
     return sum(map(character_width, text))
 
 
+def printable(text: str) -> str:
+    """Return text with its line breaks and tabs but without what could drive a terminal."""
+    return "".join(c if c.isprintable() or c in _KEPT else "\ufffd" for c in text)
+
+
 def wrap(text: str, width: int) -> list[str]:
-    """Break text into lines of at most `width` columns; Chinese breaks between any characters."""
+    """Break text into lines of at most `width` columns; Chinese breaks between any characters.
+
+    Indentation is kept where it leaves half of the width. A mark that may not begin a line can
+    take one line in many a few columns over.
+    """
     lines: list[str] = []
     for paragraph in text.splitlines() or [""]:
-        line, used = "", 0
+        paragraph = paragraph.expandtabs(4)
+        indent = paragraph[: len(paragraph) - len(paragraph.lstrip())]
+        line = indent if len(indent) <= width // 2 else ""
+        paragraph = paragraph.lstrip()
+        used = len(line)
         for word in _words(paragraph):
             size = text_width(word)
-            if used and used + size > width and not word.isspace():
+            if used + size > width and line.strip() and not word.isspace():
                 lines.append(line.rstrip())
                 line, used = "", 0
-            while size > width:
-                head = _fitting(word, width)
-                lines.append(head)
+            while used + size > width and size > 1:
+                head = _fitting(word, width - used)
+                lines.append(line + head)
+                line, used = "", 0
                 word = word[len(head) :]
                 size = text_width(word)
             if line or not word.isspace():
@@ -75,7 +98,10 @@ def _words(text: str) -> list[str]:
         wide = character_width(character) == 2
         space = character.isspace()
         last = words[-1][-1] if words else " "
-        if wide or space or last.isspace() or character_width(last) == 2:
+        begins = wide or space or last.isspace() or character_width(last) == 2
+        if character in _NOT_FIRST or last in _NOT_LAST:
+            begins = space or last.isspace()
+        if begins:
             words.append(character)
         else:
             words[-1] += character
@@ -94,15 +120,22 @@ def _memory_lines(memory: dict[str, Any], rank: int, *, width: int, colour: bool
     head = f"{rank}. {memory['kind']}"
     label = _LABELS.get(memory["status"], "")
     indent = "   "
-    text = " ".join(memory["text"].split()) if not width else memory["text"]
+    text = printable(memory["text"])
+    if not width:
+        text = " ".join(text.split())
     if memory.get("speaker"):
-        text = f"{memory['speaker']}: {text}"
-    body = wrap(text, max(20, width - len(indent))) if width else [text]
+        text = f"{printable(memory['speaker'])}: {text}"
+
+    def fitted(line: str) -> list[str]:
+        return wrap(line, max(20, width - len(indent))) if width else [line]
+
     lines = [_style(head, "1", colour) + (_style(f"  ({label})", "33", colour) if label else "")]
-    lines.extend(indent + line for line in body)
-    lines.append(indent + _style(small_print(memory), "2", colour))
+    lines.extend(indent + line for line in fitted(text))
+    small = [small_print(memory)]
     if scores := memory.get("scores"):
-        lines.extend(indent + _style(line, "2", colour) for line in explained(scores))
+        small.extend(explained(scores))
+    for one in small:
+        lines.extend(indent + _style(line, "2", colour) for line in fitted(printable(one)))
     if colour or width:
         lines.append("")
     return lines
@@ -120,13 +153,21 @@ def small_print(memory: dict[str, Any]) -> str:
     ]
     line = " · ".join(part for part in parts if part)
     quote = " ".join(str(source.get("quote") or "").split())
-    return f"{line} · “{quote[:80]}{'…' if len(quote) > 80 else ''}”" if quote else line
+    if not quote or quote.rstrip("…") in " ".join(memory["text"].split()):
+        return line
+    return f"{line} · “{_cut(quote, _QUOTE_CHARS)}”"
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def explained(scores: dict[str, Any]) -> list[str]:
     """Return the lines that tell how a result came to its place."""
     arms = " · ".join(
-        f"{name} #{arm['rank']} ({arm['score']:.3f})" for name, arm in scores["arms"].items()
+        # The score of the arm for recent memories is a time, which says no more than its rank.
+        f"{name} #{arm['rank']}" + (f" ({arm['score']:.3f})" if name != "recent" else "")
+        for name, arm in scores["arms"].items()
     )
     factors = " · ".join(
         f"{name} ×{factor:.2f}" for name, factor in scores["weights"].items() if factor != 1.0
@@ -136,7 +177,7 @@ def explained(scores: dict[str, Any]) -> list[str]:
         f"found by {arms or 'nothing'}",
         f"fused {scores['fused']:.3f}{' · ' + factors if factors else ''}{rerank}"
         f" = {scores['final']:.3f}",
-        f"key: {' '.join(str(scores['key']).split())[:100]}",
+        f"key: {_cut(' '.join(str(scores['key']).split()), 100)}",
     ]
 
 
@@ -184,7 +225,7 @@ def write_recall(
         )
         text = "".join(line + "\n" for line in lines)
     if form != "json" and not quiet:
-        told = [f"note: {notice['message']}" for notice in result.get("warnings", [])]
+        told = [f"note: {printable(notice['message'])}" for notice in result.get("warnings", [])]
         if not result["memories"]:
             told.append("nothing relevant is known")
         _write(sys.stderr, "".join(line + "\n" for line in told))

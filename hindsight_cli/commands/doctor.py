@@ -51,9 +51,12 @@ def lines_of(result: DoctorResult, out: Output) -> list[str]:
     for check in result.checks:
         mark, colour = _MARKS[check.status]
         word = "" if check.status == "ok" else f"{check.status}: "
-        lines.append(f"{out.style(mark, colour)} {check.name}: {word}{check.message}")
+        first, *rest = out.wrapped(f"{check.name}: {word}{check.message}", "  ")
+        lines.append(f"{out.style(mark, colour)} {first.strip()}")
+        lines += rest
         if check.hint and check.status != "ok":
-            lines.append(out.style(f"  hint: {check.hint}", "cyan"))
+            hint = out.wrapped(f"hint: {check.hint}", "  ")
+            lines += [out.style(line, "cyan") for line in hint]
     return lines
 
 

@@ -39,9 +39,13 @@ def preview(ids: tuple[str, ...], context: AppContext) -> list[dict[str, Any]]:
     return list({memory["id"]: memory for memory in found}.values())
 
 
-def lines_of(result: ForgetResult, out: Output) -> list[str]:
-    """Return what was or would be forgotten."""
+def lines_of(
+    result: ForgetResult, out: Output, memories: list[dict[str, Any]] | None = None
+) -> list[str]:
+    """Return what was or would be forgotten; `memories` are those that would."""
     verb = "would forget" if result.dry_run else "forgot"
+    if memories:
+        return [f"{verb}:", *out.table(MEMORY_HEADINGS, memory_rows(memories, out))]
     return [f"{verb} {memory_id}" for memory_id in result.forgotten] or [f"{verb} nothing"] * (
         not out.is_quiet
     )
@@ -75,7 +79,9 @@ def run(options: Options, context: AppContext) -> int:
         params["ids"] = tuple(memory["id"] for memory in preview(options.ids, context))
         out.note(keep_for_later(context, exc, "memory.forget", params).message)
         result = ForgetResult(forgotten=list(params["ids"]), tombstones=[])
-    out.result(result, lambda: lines_of(result, out))
+    would_go = options.dry_run and not out.is_json and result.forgotten
+    memories = preview(tuple(result.forgotten), context) if would_go else []
+    out.result(result, lambda: lines_of(result, out, memories))
     return 0
 
 

@@ -27,7 +27,8 @@ def lines_of(result: WhyResult, out: Output) -> list[str]:
     lines: list[str] = []
     for step in result.steps:
         lines.append(out.style(_head(step), "bold"))
-        lines += out.wrapped(clip(step.text.strip(), _SHOWN_CHARS), "  ")
+        if text := step.text.strip("\n"):
+            lines += out.wrapped(clip(text, _SHOWN_CHARS), "  ")
         if step.transcript:
             lines.append("  " + out.style(_place(step), "dim"))
         if step.verified in _STATES:
@@ -37,9 +38,9 @@ def lines_of(result: WhyResult, out: Output) -> list[str]:
     for entry in result.history:
         reason = f": {entry['reason']}" if entry["reason"] else ""
         actor = entry["actor"] or "hindsight"
-        line = f"{exact(entry['at'])}  {entry['action']} by {actor}{reason}"
-        lines.append(out.style(plain(line), "dim"))
-    return lines
+        line = plain(f"{exact(entry['at'])}  {entry['action']} by {actor}{reason}")
+        lines += [out.style(one, "dim") for one in out.wrapped(line)]
+    return lines if result.history else lines[:-1]
 
 
 def _head(step: WhyStep) -> str:

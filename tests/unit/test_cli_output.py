@@ -98,6 +98,17 @@ def test_tables_on_a_terminal_have_headings_and_fit(monkeypatch: pytest.MonkeyPa
     assert lines[1].endswith("…")
 
 
+def test_a_table_too_wide_for_the_terminal_is_stacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal_stdout(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "40")
+    row = ["019d0bfd-0260-7a", "5 minutes ago", "solution", "很长的一句话" * 10]
+    lines = Output(colour="never").table(("ID", "DATE", "KIND", "TEXT"), [row])
+    assert lines[0] == "019d0bfd-0260-7a  5 minutes ago"
+    assert all(text_width(line) <= 40 for line in lines)
+    whole = Output(colour="never").table(("ID", "DATE", "KIND", "TEXT"), [row], is_cut=False)
+    assert "".join(line.strip() for line in whole).endswith(row[-1])
+
+
 def test_text_is_clipped_by_columns_not_characters() -> None:
     assert clip("订单测试", 5) == "订单…"
     assert clip("short", 10) == "short"

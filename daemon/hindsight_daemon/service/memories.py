@@ -11,7 +11,7 @@ import msgspec
 from hindsight_daemon.clock import new_id
 from hindsight_daemon.engine.normalize import normalize
 from hindsight_daemon.errors import NotFound, UsageProblem
-from hindsight_daemon.model import Evidence, HistoryEntry, Memory, Tombstone
+from hindsight_daemon.model import Event, Evidence, HistoryEntry, Memory, Tombstone
 from hindsight_daemon.protocol.documents import (
     ForgetResult,
     ListResult,
@@ -148,7 +148,7 @@ async def _spans(s: Services, link: Evidence) -> list[WhyStep]:
             WhyStep(
                 what="transcript",
                 id=event.id,
-                text=(event.tool.command if event.tool and not event.text else event.text)[:2000],
+                text=_said(event)[:2000],
                 agent=event.agent,
                 session_id=event.session_id,
                 transcript=origin.path if origin else link.transcript,
@@ -162,6 +162,14 @@ async def _spans(s: Services, link: Evidence) -> list[WhyStep]:
             )
         )
     return steps
+
+
+def _said(event: Event) -> str:
+    """Return what an event says; a tool call without text says which tool does what."""
+    tool = event.tool
+    if event.text.strip() or tool is None:
+        return event.text
+    return tool.command or f"{tool.name} {', '.join(event.files) or tool.arguments}".strip()
 
 
 def span_state(path: str, start: int, end: int, sha256: str) -> str:
