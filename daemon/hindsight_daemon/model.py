@@ -25,6 +25,7 @@ EventKind = Literal[
     "prompt", "text", "reasoning", "tool_call", "tool_result", "error", "interrupt", "compaction"
 ]
 Role = Literal["user", "assistant", "tool", "system"]
+SessionEnd = Literal["", "ended", "interrupted", "failed"]
 ToolCategory = Literal["shell", "edit", "read", "search", "web", "task", "mcp", "other"]
 
 MEMORY_KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
@@ -287,7 +288,10 @@ class Checkpoint(Record, frozen=True, kw_only=True):
 
 
 class SessionState(Record, frozen=True, kw_only=True):
-    """What is known of one agent session and how far it was consolidated."""
+    """What is known of one agent session and how far it was consolidated.
+
+    `end` says by which marker its main line ended, empty while it may go on.
+    """
 
     session_id: str
     agent: str
@@ -300,4 +304,4 @@ class SessionState(Record, frozen=True, kw_only=True):
     last_seen_at: datetime | None = None
     events: int = 0
     consolidated_events: int = 0
-    ended: bool = False
+    end: SessionEnd = ""

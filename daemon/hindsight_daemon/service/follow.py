@@ -11,11 +11,12 @@ import asyncio
 import logging
 import os
 import time
-from datetime import timedelta
 from pathlib import Path
 
+from hindsight_daemon.engine.ending import judge
 from hindsight_daemon.errors import HindsightError, StorageFailed
-from hindsight_daemon.ingest.discover import default_roots, find_transcripts
+from hindsight_daemon.ingest.discover import default_roots, find_transcripts, shallow_roots
+from hindsight_daemon.ingest.file_stamp import stamp_of
 from hindsight_daemon.ingest.watcher import Watcher
 from hindsight_daemon.protocol.documents import IngestResult
 from hindsight_daemon.protocol.params import IngestParams
@@ -26,7 +27,6 @@ from hindsight_daemon.service.services import Services
 
 RECONCILE_EVERY_S = 900.0
 _CONSOLIDATE_LOOK_S = 5.0
-_QUIET_AFTER_END_S = 60.0
 _log = logging.getLogger("hindsight.follow")
 
 
@@ -47,7 +47,12 @@ async def follow_forever(s: Services) -> None:
     def on_changed(paths: set[Path]) -> None:
         loop.call_soon_threadsafe(changed.put_nowait, paths)
 
-    watcher = Watcher(roots, on_changed=on_changed, poll_s=s.settings.watch.poll_s)
+    watcher = Watcher(
+        roots,
+        on_changed=on_changed,
+        shallow=_shallow(s),
+        poll_s=s.settings.watch.poll_s,
+    )
     await asyncio.to_thread(watcher.start)
     s.watching = [str(root) for root in roots if root.is_dir()]
     reader = asyncio.create_task(_read_forever(s, roots, changed))
@@ -66,7 +71,7 @@ async def _read_forever(s: Services, roots: list[Path], changed: asyncio.Queue[s
         due_in_s = reconciled_at + RECONCILE_EVERY_S - time.monotonic()
         if due_in_s <= 0:
             reconciled_at = time.monotonic()
-            await _read_all(s, await asyncio.to_thread(_transcripts_under, roots))
+            await _read_all(s, await asyncio.to_thread(_transcripts_under, roots, _shallow(s)))
             continue
         try:
             async with asyncio.timeout(due_in_s):
@@ -78,12 +83,18 @@ async def _read_forever(s: Services, roots: list[Path], changed: asyncio.Queue[s
         await _read_all(s, sorted(paths))
 
 
-def _transcripts_under(roots: list[Path]) -> list[Path]:
+def _shallow(s: Services) -> frozenset[Path]:
+    """Return the folders to look into without their subfolders, unless a person named them."""
+    named = {Path(root).expanduser() for root in s.settings.watch.roots}
+    return shallow_roots(os.environ, Path.home()) - named
+
+
+def _transcripts_under(roots: list[Path], shallow: frozenset[Path]) -> list[Path]:
     found: list[Path] = []
     for root in roots:
         if root.is_dir():
             try:
-                found.extend(one.path for one in find_transcripts(root))
+                found.extend(one.path for one in find_transcripts(root, shallow=root in shallow))
             except (HindsightError, OSError) as exc:
                 _log.info("root.unusable", extra={"facts": {"root": str(root), "why": str(exc)}})
     # What was used last is what will be asked for first.
@@ -92,7 +103,7 @@ def _transcripts_under(roots: list[Path]) -> list[Path]:
 
 def _mtime(path: Path) -> float:
     try:
-        return path.stat().st_mtime
+        return stamp_of(path).mtime_ns / 1e9
     except OSError:
         return 0.0
 
@@ -102,10 +113,10 @@ async def _is_unchanged(s: Services, path: Path) -> bool:
     if checkpoint is None:
         return False
     try:
-        now = path.stat()
+        now = stamp_of(path)
     except OSError:
         return True
-    return (now.st_size, now.st_mtime_ns, now.st_ino) == (
+    return (now.size, now.mtime_ns, now.inode) == (
         checkpoint.size,
         checkpoint.mtime_ns,
         checkpoint.inode,
@@ -118,12 +129,12 @@ async def _read_all(s: Services, paths: list[Path]) -> None:
             continue
         result = IngestResult(files=[], episodes=0, memories=0)
         try:
-            info = path.stat()
+            stamp = stamp_of(path)
             # A file that has not changed for so long holds ended tasks only.
-            final = time.time() - info.st_mtime > s.settings.watch.idle_task_s
+            final = time.time() - stamp.mtime_ns / 1e9 > s.settings.watch.idle_task_s
             params = IngestParams(paths=(), final=final)
             async with s.ingest_lock:
-                size = info.st_size
+                size = stamp.size
                 target = Target(path, size)
                 report = await read_one(s, params, target, Call(client="follow"), 0, size, result)
                 for session_id in report.sessions if result.events else ():
@@ -143,18 +154,21 @@ async def _read_all(s: Services, paths: list[Path]) -> None:
 
 
 async def _close_tasks_forever(s: Services) -> None:
-    idle = timedelta(seconds=s.settings.watch.idle_task_s)
     while True:
         await asyncio.sleep(_CONSOLIDATE_LOOK_S)
-        now = s.clock.now()
-        for state in await s.store.sessions(unconsolidated=True):
-            seen = state.last_seen_at or state.last_at
-            spoken = state.last_at or state.last_seen_at
-            if seen is None or spoken is None:
-                continue
-            # A backfilled session is quiet since it was written, a live one since it was read.
-            quiet_s = (now - spoken).total_seconds()
-            read_s = (now - seen).total_seconds()
-            if quiet_s >= idle.total_seconds() and read_s >= min(_QUIET_AFTER_END_S, quiet_s / 10):
-                async with s.ingest_lock:
-                    await consolidate_session(s, state.session_id, final=True)
+        await close_ended_tasks(s)
+
+
+async def close_ended_tasks(s: Services) -> None:
+    """Consolidate the sessions whose last task is over by now; see `engine.ending`."""
+    # A newer session that took another's place is nearly always among those that wait as well;
+    # where it is not, the older one ends by silence.
+    waiting = await s.store.sessions(unconsolidated=True)
+    for state in waiting:
+        ending = judge(
+            state, now=s.clock.now(), idle_s=s.settings.watch.idle_task_s, others=waiting
+        )
+        if ending.is_over:
+            async with s.ingest_lock:
+                await consolidate_session(s, state.session_id, final=True)
+            _log.info("task.closed", extra={"facts": {"why": ending.reason}})

@@ -7,10 +7,12 @@ import contextlib
 import logging
 import os
 import time
+from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
+from hindsight_daemon.engine.ending import end_after
 from hindsight_daemon.errors import HindsightError, NoInput, StorageFailed
 from hindsight_daemon.ingest.discover import default_roots, find_transcripts
 from hindsight_daemon.model import Event, Key, Memory, SessionState
@@ -19,6 +21,8 @@ from hindsight_daemon.protocol.documents import IngestedFile, IngestResult, Skip
 from hindsight_daemon.protocol.params import IngestParams
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.consolidate import Consolidated, consolidate_session
+from hindsight_daemon.service.filters import moment
+from hindsight_daemon.service.growth import grown_events, turns_again
 from hindsight_daemon.service.projects import project_for
 from hindsight_daemon.service.reading import Piece, ReadJob, event_project
 from hindsight_daemon.service.services import Services
@@ -38,8 +42,13 @@ class Target(msgspec.Struct, frozen=True):
     label: str = ""
 
 
-def expand(paths: tuple[str, ...], label: str) -> tuple[list[Target], list[IngestedFile]]:
-    """Turn files and folders into transcripts; unusable ones become reports with an error."""
+def expand(
+    paths: tuple[str, ...], label: str, since: datetime | None = None
+) -> tuple[list[Target], list[IngestedFile]]:
+    """Turn files and folders into transcripts; unusable ones become reports with an error.
+
+    Those that have not changed from `since` on are left out.
+    """
     targets: list[Target] = []
     failed: list[IngestedFile] = []
     for text in paths:
@@ -48,7 +57,9 @@ def expand(paths: tuple[str, ...], label: str) -> tuple[list[Target], list[Inges
             if not path.exists() and not path.is_symlink():
                 raise NoInput(f"`{text}` does not exist")
             found = [one.path for one in find_transcripts(path)] if path.is_dir() else [path]
-            targets.extend(Target(file, _size(file), label) for file in found)
+            targets.extend(
+                Target(file, _size(file), label) for file in found if _has_changed(file, since)
+            )
         except (HindsightError, OSError) as exc:
             failed.append(_failure(text, exc))
     return targets, failed
@@ -59,6 +70,19 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except OSError:
         return 0
+
+
+def _has_changed(path: Path, since: datetime | None) -> bool:
+    if since is None:
+        return True
+    # What is new in a database may still lie in the log beside it.
+    for file in (path, path.with_name(f"{path.name}-wal")):
+        try:
+            if file.stat().st_mtime >= since.timestamp():
+                return True
+        except OSError:
+            continue
+    return False
 
 
 def _failure(path: str, exc: Exception) -> IngestedFile:
@@ -84,9 +108,10 @@ async def ingest(s: Services, params: IngestParams, call: Call) -> IngestResult:
             "no agent transcripts were found on this machine",
             hint="name a file or folder: `hindsight ingest PATH`",
         )
-    targets, failed = await asyncio.to_thread(expand, paths, params.label)
+    since = moment("since", params.since)
+    targets, failed = await asyncio.to_thread(expand, paths, params.label, since)
     total_bytes = sum(target.size_bytes for target in targets)
-    result = IngestResult(files=failed, episodes=0, memories=0)
+    result = IngestResult(files=failed, episodes=0, memories=0, dry_run=params.dry_run)
     touched: dict[str, None] = {}
     done_bytes = 0
     async with s.ingest_lock:
@@ -146,6 +171,10 @@ async def read_one(
             failure.hint,
         )
         _log.info("transcript.unusable", extra={"facts": {"code": report.error_code}})
+    if report.events and not params.dry_run:
+        s.happenings.publish(
+            "transcript.read", path=name, source=report.source, events=report.events
+        )
     return report
 
 
@@ -195,6 +224,7 @@ async def _store(
     known = await s.store.known_events([event.id for event in batch.events])
     project = project_for(params.project, "")
     fresh = await _own_sessions(s, _first_of_each(batch.events, known), project, params.cwd)
+    grown = await grown_events(s, batch.events, known)
     report.sessions.extend(
         session
         for session in dict.fromkeys(event.session_id for event in fresh or batch.events)
@@ -206,13 +236,16 @@ async def _store(
         return
     turns, keys = _of_events(s, piece, fresh)
     result.turns += len(turns)
+    longer, longer_keys = turns_again(s, grown, project, params.cwd)
     await s.write(
         WriteBatch(
             events=tuple(fresh),
-            memories=tuple(turns),
-            keys=tuple(keys),
+            grown=tuple(grown),
+            memories=(*turns, *longer),
+            keys=(*keys, *longer_keys),
+            replace_keys_of=tuple(turn.id for turn in longer),
             checkpoints=(batch.checkpoint,),
-            sessions=await _sessions(s, fresh, project, params.cwd),
+            sessions=await _sessions(s, fresh, grown, project, params.cwd),
         )
     )
 
@@ -266,12 +299,13 @@ def _of_events(s: Services, piece: Piece, events: list[Event]) -> tuple[list[Mem
 
 
 async def _sessions(
-    s: Services, events: list[Event], named: str, caller_cwd: str
+    s: Services, fresh: list[Event], grown: list[Event], named: str, caller_cwd: str
 ) -> tuple[SessionState, ...]:
     now = s.clock.now()
     groups: dict[str, list[Event]] = {}
-    for event in events:
+    for event in (*fresh, *grown):
         groups.setdefault(event.session_id, []).append(event)
+    grown_ids = {event.id for event in grown}
     states = []
     for session_id, group in groups.items():
         former = await s.store.session(session_id)
@@ -286,14 +320,20 @@ async def _sessions(
             parent_session_id=first.parent_session_id,
         )
         known_times = [at for at in (base.first_at, base.last_at) if at]
+        events = base.events + sum(event.id not in grown_ids for event in group)
+        consolidated = base.consolidated_events
+        if len(group) > events - base.events:
+            # A text that grew changes its task, though there is not one event more.
+            consolidated = min(consolidated, events - 1)
         states.append(
             msgspec.structs.replace(
                 base,
                 first_at=min([*times, *known_times], default=now),
                 last_at=max([*times, *known_times], default=None),
                 last_seen_at=now,
-                events=base.events + len(group),
-                ended=False,
+                events=events,
+                consolidated_events=consolidated,
+                end=end_after(base.end, sorted(group, key=lambda event: event.seq)),
             )
         )
     return tuple(states)

@@ -173,6 +173,16 @@ class Folder:
         log.warning("fold failed: %s", exc.message)
 
     async def _round(self) -> None:
+        # A table operation goes on in its thread when its task is cancelled, and the fold at
+        # closing would meet it and write the same rows again; so a round is ended, never cut.
+        round_ = asyncio.ensure_future(self._fold_tables())
+        try:
+            await asyncio.shield(round_)
+        except asyncio.CancelledError:
+            await asyncio.wait([round_])
+            raise
+
+    async def _fold_tables(self) -> None:
         marks: dict[Table, int] = {}
         starts: list[int] = []
         failure: HindsightError | None = None
