@@ -31,6 +31,7 @@ from hindsight_daemon.sources import (
     goose,
     gptme,
     grok_build,
+    iflow,
     kimi,
     markdown_text,
     mistral_vibe,
@@ -44,6 +45,7 @@ from hindsight_daemon.sources.json_text import decode_json
 from hindsight_daemon.sources.port import Source
 
 SOURCES: tuple[Source, ...] = (
+    iflow.SOURCE,
     claude_code.SOURCE,
     claude_export.SOURCE,
     codex.SOURCE,
