@@ -6,11 +6,12 @@ documents of `protocol.documents`, readable by attribute or by key.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, TypeVar, cast
@@ -31,12 +32,14 @@ from hindsight_daemon.protocol.documents import (
     Ack,
     DoctorResult,
     ForgetResult,
+    Happening,
     IngestResult,
     ListResult,
     MemoryDocument,
     ModelListResult,
     RecallResult,
     RememberResult,
+    SearchResult,
     StatsResult,
     StatusResult,
     WhyResult,
@@ -205,16 +208,8 @@ class Client:
         on_progress: OnProgress | None,
         timeout_s: float | None,
     ) -> R:
-        if self._transport is None:
-            self.open()
-        self._next_id += 1
-        request_id = self._next_id
         limit_s = self._timeout_s if timeout_s is None else timeout_s
-        body = encode_line(
-            Request(method=method, params=msgspec.Raw(msgspec.json.encode(params)), id=request_id)
-        )
-        if len(body) > MAX_FRAME_BYTES:
-            raise UsageProblem(f"the request is longer than {MAX_FRAME_BYTES} bytes")
+        request_id, body = self._request(method, params)
         transport = cast(Transport, self._transport)
         try:
             transport.send(body)
@@ -225,6 +220,44 @@ class Client:
         except KeyboardInterrupt:
             self.close()
             raise
+
+    def _request(self, method: str, params: dict[str, Any]) -> tuple[int, bytes]:
+        # The number and the line of a new request on an open connection.
+        if self._transport is None:
+            self.open()
+        self._next_id += 1
+        request_id = self._next_id
+        body = encode_line(
+            Request(method=method, params=msgspec.Raw(msgspec.json.encode(params)), id=request_id)
+        )
+        if len(body) > MAX_FRAME_BYTES:
+            raise UsageProblem(f"the request is longer than {MAX_FRAME_BYTES} bytes")
+        return request_id, body
+
+    def _notified(self, method: str) -> Iterator[Happening]:
+        # Events of a stream until the daemon ends it, which is by an error or by going.
+        request_id, body = self._request(method, {})
+        transport = cast(Transport, self._transport)
+        try:
+            transport.send(body)
+            while True:
+                while self._messages:
+                    message = _decode(self._messages.pop(0))
+                    if message.method == "event":
+                        yield msgspec.json.decode(message.params, type=Happening)
+                    elif message.id == request_id:
+                        _result(message, Ack)
+                        return
+                with contextlib.suppress(TimeoutError):
+                    data = transport.receive(self._timeout_s)
+                    if not data:
+                        raise DaemonUnavailable("the daemon has stopped")
+                    self._messages.extend(self._buffer.feed(data))
+        except ConnectionError as exc:
+            raise DaemonUnavailable(f"the daemon went away: {exc}") from exc
+        finally:
+            # Whatever else was under way on this connection would be mixed into later answers.
+            self.close()
 
     def _await(
         self,
@@ -281,6 +314,23 @@ class Client:
     def why(self, id: str) -> WhyResult:
         """Return where a memory comes from."""
         return self._verb("memory.why", WhyResult, {"id": id})
+
+    def search(self, text: str, **params: Any) -> SearchResult:
+        """Return events that hold a text; see `SearchParams`."""
+        return self._verb("event.search", SearchResult, {"text": text, **params})
+
+    def happenings(self) -> Iterator[Happening]:
+        """Yield what the daemon sees and learns from now on; raises when the daemon goes.
+
+        The first one, `watch.started`, tells that nothing will be missed from here. The connection
+        serves no other call meanwhile and is closed afterwards.
+        """
+        while True:
+            try:
+                yield from self._notified("events.subscribe")
+                return
+            except DaemonStarting:
+                select.select([], [], [], _STARTING_POLL_S)
 
     def forget(self, ids: tuple[str, ...], **params: Any) -> ForgetResult:
         """Remove memories and keep their text out; see `ForgetParams`."""

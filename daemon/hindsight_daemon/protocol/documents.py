@@ -77,11 +77,56 @@ class RecallResult(Document, kw_only=True):
     schema: str = "hindsight.recall/1"
 
 
+class EventView(Document, kw_only=True):
+    """One event of a session; `text` may be cut, `line` is where its record begins."""
+
+    id: str
+    agent: str
+    session_id: str
+    seq: int
+    role: str
+    kind: str
+    at: str
+    text: str
+    tool: str = ""
+    transcript: str = ""
+    line: int = 0
+
+
+class NumberedLine(Document, kw_only=True):
+    """A line with its number, counted from 1."""
+
+    line: int
+    text: str
+
+
+class TranscriptSpan(Document, kw_only=True):
+    """A place in a transcript that a memory rests on.
+
+    `verified` is unchanged, changed, gone or unknown. `origin` says where it was read: `file`,
+    with the `lines` as they stand there, or `store`, with the kept `events` only.
+    """
+
+    agent: str
+    session_id: str
+    transcript: str
+    verified: str
+    origin: str
+    at: str = ""
+    line: int = 0
+    byte_start: int = 0
+    byte_end: int = 0
+    lines: list[NumberedLine] = []
+    events: list[EventView] = []
+    is_cut: bool = False
+
+
 class MemoryDocument(Document, kw_only=True):
     """hindsight.memory/1: one memory, whole (fields of `model.Memory`)."""
 
     memory: dict[str, Any]
     history: list[dict[str, Any]] = []
+    spans: list[TranscriptSpan] = []
     schema: str = "hindsight.memory/1"
 
 
@@ -92,6 +137,40 @@ class ListResult(Document, kw_only=True):
     tombstones: list[dict[str, Any]] = []
     next: str = ""
     schema: str = "hindsight.list/1"
+
+
+class SearchHit(Document, kw_only=True):
+    """An event that holds the text: the lines of it that match, and its neighbours."""
+
+    event: EventView
+    lines: list[NumberedLine]
+    before: list[EventView] = []
+    after: list[EventView] = []
+
+
+class SearchResult(Document, kw_only=True):
+    """hindsight.search/1: newest first; `has_more` if the limit left some out."""
+
+    text: str
+    hits: list[SearchHit]
+    has_more: bool = False
+    took_ms: float = 0.0
+    warnings: list[Notice] = []
+    schema: str = "hindsight.search/1"
+
+
+class Happening(Document, kw_only=True):
+    """hindsight.event/1: something the daemon saw or learned.
+
+    `event` names it and `data` describes it: `watch.started` {roots}, `transcript.read` {path,
+    source, events}, `task.consolidated` {session, goal, outcome, memories}, `memory.added`,
+    `memory.merged` and `memory.forgotten` {id, kind, text}, `overflow` {lost}.
+    """
+
+    event: str
+    at: str
+    data: dict[str, Any] = {}
+    schema: str = "hindsight.event/1"
 
 
 class WhyStep(Document, kw_only=True):
@@ -174,6 +253,7 @@ class IngestResult(Document, kw_only=True):
     memory_ids: list[str] = []
     took_ms: float = 0.0
     warnings: list[Notice] = []
+    dry_run: bool = False
     schema: str = "hindsight.ingest/1"
 
 

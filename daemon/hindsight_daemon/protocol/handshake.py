@@ -13,7 +13,7 @@ from hindsight_daemon.protocol.document import Document
 from hindsight_daemon.protocol.frames import MAX_FRAME_BYTES
 from hindsight_daemon.version import PROTOCOL_VERSIONS, VERSION
 
-CAPABILITIES: tuple[str, ...] = ("idempotency", "progress", "cancel")
+CAPABILITIES: tuple[str, ...] = ("idempotency", "progress", "cancel", "events")
 
 
 class ProtocolRange(Document, kw_only=True):

@@ -19,6 +19,7 @@ from hindsight_daemon.protocol.documents import (
     ModelListResult,
     RecallResult,
     RememberResult,
+    SearchResult,
     StatsResult,
     StatusResult,
     WhyResult,
@@ -33,6 +34,7 @@ from hindsight_daemon.protocol.params import (
     NoParams,
     RecallParams,
     RememberParams,
+    SearchParams,
     ShowParams,
     ShutdownParams,
     SyncParams,
@@ -44,7 +46,8 @@ class Method(Struct, frozen=True):
     """One callable method.
 
     `is_write` methods change the store, are refused read-only and take a `request_key`;
-    `needs_store` methods answer `daemon.starting` until the store is open.
+    `needs_store` methods answer `daemon.starting` until the store is open; a `is_stream` method
+    sends notifications until its caller cancels it or goes, and keeps no daemon from stopping.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Method(Struct, frozen=True):
     summary: str
     is_write: bool = False
     needs_store: bool = True
+    is_stream: bool = False
     since: int = 1
 
 
@@ -70,6 +74,8 @@ METHODS: dict[str, Method] = {
         Method("memory.list", ListParams, ListResult, "memories or tombstones, newest first"),
         Method("memory.why", WhyParams, WhyResult, "where a memory comes from"),
         Method("memory.forget", ForgetParams, ForgetResult, "remove and keep out", is_write=True),
+        Method("event.search", SearchParams, SearchResult, "events that hold a text"),
+        Method("events.subscribe", NoParams, Ack, "notify of what happens", is_stream=True),
         Method("ingest.run", IngestParams, IngestResult, "read transcripts", is_write=True),
         Method("store.stats", NoParams, StatsResult, "counts and sizes"),
         Method("store.check", NoParams, DoctorResult, "scan the store for damage"),

@@ -53,10 +53,33 @@ class RememberParams(Document, kw_only=True):
 
 
 class ShowParams(Document, kw_only=True):
-    """`id` may be a unique prefix."""
+    """`id` may be a unique prefix; `with_spans` opens the transcripts behind the memory."""
 
     id: str
     with_history: bool = False
+    with_spans: bool = False
+
+
+class SearchParams(Document, kw_only=True):
+    """Literal text in any case.
+
+    `tool` is a tool's name or category, `session_id` may be the beginning of one, `context` is
+    how many events to return before and after each hit.
+    """
+
+    text: str
+    limit: int = 20
+    context: int = 0
+    project: str = ""
+    all_projects: bool = False
+    cwd: str = ""
+    agent: str = ""
+    roles: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    tool: str = ""
+    session_id: str = ""
+    since: str = ""
+    until: str = ""
 
 
 class ListParams(Document, kw_only=True):
@@ -96,6 +119,7 @@ class IngestParams(Document, kw_only=True):
 
     `label` is the name to record in place of the path (piped input); `final` false means that
     more bytes will follow, so tasks at the end are not closed yet. `wait` also waits for vectors.
+    `since` leaves out transcripts that have not changed from that time on.
     """
 
     paths: tuple[str, ...]
@@ -106,6 +130,7 @@ class IngestParams(Document, kw_only=True):
     label: str = ""
     final: bool = True
     wait: bool = False
+    since: str = ""
     dry_run: bool = False
     request_key: str = ""
 

@@ -20,7 +20,7 @@ from msgspec import UNSET
 from hindsight_daemon.errors import BadFrame, Busy, HindsightError
 from hindsight_daemon.peer import peer_uid
 from hindsight_daemon.protocol.document import Document
-from hindsight_daemon.protocol.documents import Ack
+from hindsight_daemon.protocol.documents import Ack, Happening
 from hindsight_daemon.protocol.envelope import (
     Notification,
     Reply,
@@ -30,6 +30,7 @@ from hindsight_daemon.protocol.envelope import (
     error_object,
 )
 from hindsight_daemon.protocol.frames import MAX_FRAME_BYTES, LineBuffer
+from hindsight_daemon.protocol.methods import METHODS
 from hindsight_daemon.protocol.params import CancelParams, Progress
 from hindsight_daemon.runtime.dispatch import Dispatcher
 from hindsight_daemon.runtime.logs import facts
@@ -145,17 +146,23 @@ class Connection:
             )
             await self._send(Notification(method="progress", params=body))
 
-        return Call(client=self._client, report=report)
+        async def notify(happening: Happening) -> None:
+            await self._send(Notification(method="event", params=happening))
+
+        return Call(client=self._client, report=report, notify=notify)
 
     async def _run(self, request: Request) -> None:
-        self._activity.calls += 1
+        method = METHODS.get(request.method)
+        # Who only listens must not hold up an idle exit or a stop.
+        weight = 0 if method is not None and method.is_stream else 1
+        self._activity.calls += weight
         key = None if request.id is UNSET else request.id
         try:
             reply = await self._dispatcher.reply_to(request, self._call(request))
         except asyncio.CancelledError:
             reply = Reply(id=key, error=error_object(Busy("the call was cancelled")))
         finally:
-            self._activity.calls -= 1
+            self._activity.calls -= weight
             self._activity.last_call_at = time.monotonic()
             self._tasks.pop(key, None)
             self._slots.release()

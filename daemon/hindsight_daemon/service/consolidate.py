@@ -47,8 +47,12 @@ async def consolidate_session(s: Services, session_id: str, *, final: bool) -> C
         )
     )
     changes = _Changes()
+    told: list[tuple[Memory, list[str]]] = []
     for one in learned:
+        known = len(made.memory_ids)
         await _take_in(s, one, former, changes, made)
+        if one.episode is not None:
+            told.append((one.episode.memory, made.memory_ids[known:]))
     consolidated = state.events if final else state.consolidated_events
     await s.write(
         WriteBatch(
@@ -60,6 +64,13 @@ async def consolidate_session(s: Services, session_id: str, *, final: bool) -> C
             sessions=(msgspec.structs.replace(state, consolidated_events=consolidated),),
         )
     )
+    for episode, memory_ids in told:
+        s.happenings.publish_task(session_id, episode, memory_ids)
+    for memory in changes.memories.values():
+        if memory.id not in changes.fresh:
+            s.happenings.publish_memory("merged", memory)
+        elif memory.id not in former:
+            s.happenings.publish_memory("added", memory)
     return made
 
 
@@ -71,6 +82,7 @@ class _Changes:
         self.keys: list[Key] = []
         self.replaced: list[str] = []
         self.removed: list[str] = []
+        self.fresh: set[str] = set()
         self.history: list[HistoryEntry] = []
 
 
@@ -90,12 +102,14 @@ async def _take_in(
         if twin is None:
             changes.keys.extend(keys)
             changes.replaced.append(memory.id)
+            changes.fresh.add(memory.id)
             kept.append(memory)
         else:
             kept.append(_strengthened(twin, memory, s.clock.now()))
     if one.episode is not None:
         changes.keys.extend(one.episode.keys)
         changes.replaced.append(one.episode.memory.id)
+        changes.fresh.add(one.episode.memory.id)
         kept.append(one.episode.memory)
     now = s.clock.now()
     keep = {memory.id for memory in kept} | set(changes.memories)

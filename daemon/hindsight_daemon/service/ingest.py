@@ -15,6 +15,7 @@ import msgspec
 from hindsight_daemon.engine.ending import end_after
 from hindsight_daemon.errors import HindsightError, NoInput, StorageFailed
 from hindsight_daemon.ingest.discover import default_roots, find_transcripts
+from hindsight_daemon.ingest.file_stamp import stamp_of
 from hindsight_daemon.model import Event, Key, Memory, SessionState
 from hindsight_daemon.protocol.document import Notice
 from hindsight_daemon.protocol.documents import IngestedFile, IngestResult, SkippedLine
@@ -75,14 +76,11 @@ def _size(path: Path) -> int:
 def _has_changed(path: Path, since: datetime | None) -> bool:
     if since is None:
         return True
-    # What is new in a database may still lie in the log beside it.
-    for file in (path, path.with_name(f"{path.name}-wal")):
-        try:
-            if file.stat().st_mtime >= since.timestamp():
-                return True
-        except OSError:
-            continue
-    return False
+    try:
+        return stamp_of(path).mtime_ns / 1e9 >= since.timestamp()
+    except OSError:
+        # Reading it will say what is wrong with it.
+        return True
 
 
 def _failure(path: str, exc: Exception) -> IngestedFile:

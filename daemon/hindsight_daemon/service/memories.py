@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -31,6 +29,7 @@ from hindsight_daemon.service.filters import (
     projects_for,
 )
 from hindsight_daemon.service.services import Services
+from hindsight_daemon.service.spans import span_state, spans_of
 from hindsight_daemon.service.views import iso, whole
 from hindsight_daemon.store.port import SearchFilter, WriteBatch
 
@@ -50,7 +49,8 @@ async def show(s: Services, params: ShowParams, _call: Call) -> MemoryDocument:
     memory = await _one(s, params.id)
     short = (await s.store.short_ids([memory.id]))[memory.id]
     history = await _history(s, memory.id) if params.with_history else []
-    return MemoryDocument(memory=whole(memory, short), history=history)
+    spans = await spans_of(s.store, memory.evidence) if params.with_spans else []
+    return MemoryDocument(memory=whole(memory, short), history=history, spans=spans)
 
 
 async def _history(s: Services, memory_id: str) -> list[dict[str, Any]]:
@@ -172,24 +172,6 @@ def _said(event: Event) -> str:
     return tool.command or f"{tool.name} {', '.join(event.files) or tool.arguments}".strip()
 
 
-def span_state(path: str, start: int, end: int, sha256: str) -> str:
-    """Compare a transcript span with its hash: `unchanged`, `changed`, `gone` or `unknown`."""
-    if not sha256 or end <= start:
-        return "unknown"
-    try:
-        with Path(path).open("rb") as file:
-            file.seek(start)
-            raw = file.read(end - start)
-    except OSError:
-        return "gone"
-    same = hashlib.sha256(raw).hexdigest() == sha256
-    return "unchanged" if same or _same_line(raw, sha256) else "changed"
-
-
-def _same_line(raw: bytes, sha256: str) -> bool:
-    return hashlib.sha256(raw.rstrip(b"\r\n")).hexdigest() == sha256
-
-
 async def forget(s: Services, params: ForgetParams, call: Call) -> ForgetResult:
     """Remove memories and everything that says the same, and keep their text from coming back."""
     if not params.ids:
@@ -241,4 +223,6 @@ async def forget(s: Services, params: ForgetParams, call: Call) -> ForgetResult:
             response=msgspec.json.encode(result).decode() if params.request_key else "",
         )
     )
+    for memory in doomed.values():
+        s.happenings.publish_memory("forgotten", memory)
     return result

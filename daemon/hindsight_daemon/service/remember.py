@@ -90,6 +90,7 @@ async def remember(s: Services, params: RememberParams, call: Call) -> RememberR
             response=msgspec.json.encode(result).decode() if params.request_key else "",
         )
     )
+    s.happenings.publish_memory("added", memory)
     return result
 
 
@@ -170,4 +171,5 @@ async def _merge(
             response=msgspec.json.encode(result).decode() if params.request_key else "",
         )
     )
+    s.happenings.publish_memory("merged", merged)
     return result

@@ -17,6 +17,7 @@ from hindsight_daemon.protocol.document import Notice
 from hindsight_daemon.protocol.documents import StatusResult
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.gate import Gate
+from hindsight_daemon.service.happening_bus import HappeningBus
 from hindsight_daemon.service.worker import Worker
 from hindsight_daemon.store.open import open_store
 from hindsight_daemon.store.port import Store, WriteBatch
@@ -54,6 +55,7 @@ class Services:
         self.started_at = clock.now()
         self.has_told_no_model = False
         self.worker = Worker()
+        self.happenings = HappeningBus(clock)
         self._loose: set[asyncio.Task[None]] = set()
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:

@@ -6,7 +6,15 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from hindsight_daemon.protocol.document import Document
-from hindsight_daemon.service import admin, ingest, memories, recall, remember
+from hindsight_daemon.service import (
+    admin,
+    ingest,
+    memories,
+    recall,
+    remember,
+    search,
+    watch,
+)
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.services import Services
 
@@ -21,6 +29,8 @@ BODIES: dict[str, Body] = {
     "memory.list": memories.list_,
     "memory.why": memories.why,
     "memory.forget": memories.forget,
+    "event.search": search.search,
+    "events.subscribe": watch.subscribe,
     "ingest.run": ingest.ingest,
     "store.stats": admin.stats,
     "store.check": admin.check,
