@@ -138,6 +138,8 @@ class _Reading:
         digests = {_digest(one) for one in stored}
         # What is gone from the database need not be remembered.
         self._progress.seen &= digests
+        for key in self._progress.resumable.keys() - {one.key for one in stored}:
+            del self._progress.resumable[key]
         fresh = [one for one in stored if _digest(one) not in self._progress.seen]
         for number, session in enumerate(fresh):
             try:

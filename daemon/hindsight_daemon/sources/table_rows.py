@@ -12,6 +12,7 @@ from hindsight_daemon.sources.json_text import decode_json
 from hindsight_daemon.sources.port import DATABASE_HEAD, SqlValue, Tables
 
 _SURE = 0.95
+_ROW_ID = "rowid"
 
 
 def tables_score(head: str, wanted: Mapping[str, str]) -> float:
@@ -46,9 +47,9 @@ def named_row(
 def keys_of(
     tables: Tables, table: str, column: str, where: str, order: Iterable[str], *values: SqlValue
 ) -> list[Any]:
-    """Return one column of the fitting rows, ordered by those of the named columns there are."""
+    """Return one column (or `rowid`) of the fitting rows, ordered by the columns there are."""
     columns = tables.columns(table)
-    if column not in columns:
+    if column not in columns and not (columns and column == _ROW_ID):
         return []
     by = ", ".join(f'"{name}"' for name in order if name in columns) or f'"{column}"'
     query = f'SELECT "{column}" FROM "{table}" WHERE {where} ORDER BY {by}'
