@@ -372,9 +372,14 @@ def test_keys_wait_for_vectors_distilled_first_then_newest(run: Run) -> None:
     run(body)
 
 
+def wide(*head: float) -> tuple[float, ...]:
+    """Return a vector as long as those of real models, which the engine treats apart."""
+    return (*head, *[0.0] * (384 - len(head)))
+
+
 def test_a_key_written_again_with_the_same_text_keeps_its_vector(run: Run) -> None:
     memory = a_memory(1, "same")
-    key = a_key(memory, vector=(1.0, 0.0))
+    key = a_key(memory, vector=wide(1.0))
 
     async def body(store: Store, settle: Settle) -> None:
         await store.commit(WriteBatch(memories=(memory,), keys=(key,)))
@@ -382,12 +387,12 @@ def test_a_key_written_again_with_the_same_text_keeps_its_vector(run: Run) -> No
         stale = structs.replace(key, status="stale", vector=None)
         await store.commit(WriteBatch(keys=(stale,)))
         await settle()
-        hits = await store.search_vector((1.0, 0.0), MODEL, everything(), limit=5)
+        hits = await store.search_vector(wide(1.0), MODEL, everything(), limit=5)
         assert [hit.key.status for hit in hits] == ["stale"]
         other = structs.replace(stale, text="other")
         await store.commit(WriteBatch(keys=(other,)))
         await settle()
-        assert await store.search_vector((1.0, 0.0), MODEL, everything(), limit=5) == ()
+        assert await store.search_vector(wide(1.0), MODEL, everything(), limit=5) == ()
         assert [k.text for k in await store.keys_without_vector(MODEL, limit=5)] == ["other"]
 
     run(body)
@@ -408,15 +413,24 @@ def test_vectors_that_cannot_be_searched_are_refused(run: Run) -> None:
 
 def test_two_embedders_live_side_by_side(run: Run) -> None:
     memory = a_memory(1)
-    key = a_key(memory, vector=(1.0, 0.0))
+    key = a_key(memory, vector=wide(1.0))
 
     async def body(store: Store, settle: Settle) -> None:
         await store.commit(WriteBatch(memories=(memory,), keys=(key,)))
         await settle()
-        await store.fill_vectors({key.id: (0.0, 0.0, 1.0)}, "next")
+        await store.fill_vectors({key.id: wide(0.0, 0.0, 1.0)}, "next")
         await settle()
-        assert len(await store.search_vector((0.0, 0.0, 1.0), "next", everything(), limit=5)) == 1
+        assert (
+            len(await store.search_vector(wide(0.0, 0.0, 1.0), "next", everything(), limit=5)) == 1
+        )
         assert await store.keys_without_vector("next", limit=5) == ()
+        fresh = a_key(a_memory(2), vector=wide(0.0, 1.0))
+        await store.commit(
+            WriteBatch(keys=(fresh, structs.replace(key, text="other", vector=None)))
+        )
+        await settle()
+        assert len(await store.search_vector(wide(0.0, 1.0), MODEL, everything(), limit=5)) == 1
+        assert len(await store.keys_without_vector("next", limit=5)) == 2
 
     run(body)
 

@@ -162,7 +162,8 @@ class Lance:
                     handle.merge_insert("id")
                     .when_matched_update_all()
                     .when_not_matched_insert_all()
-                    .execute(rows)
+                    # The engine refuses a missing vector as a bad one unless it is told to keep it.
+                    .execute(rows, on_bad_vectors="null")
                 )
             if add:
                 await handle.add(await self._arrow(table, add, every_column=False))
