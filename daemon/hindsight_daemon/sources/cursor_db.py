@@ -71,7 +71,7 @@ class CursorDatabaseParser(BlockParser):
         elif kind == "end" and record.get("status") in _GONE:
             yield from self.event("interrupt", "user", "", native=native, key="", ends_turn=True)
         elif kind == "end":
-            yield from self.end_turn(native=native, key="")
+            yield from self.end_turn(native=native, key="end")
 
     def _bubble(self, bubble: dict[str, Any], native: str) -> Iterator[Event]:
         role, text = bubble.get("type"), string(bubble.get("text"))
@@ -139,26 +139,26 @@ class CursorDatabase:
     def sessions(self, tables: Tables) -> list[StoredSession]:
         """Mark conversations by places and numbers of their rows, without reading these.
 
-        Cursor's table puts a changed row at its end, which moves the greatest row id. Where a
-        table was made otherwise, times and lengths have to be read.
+        Cursor's table puts a changed row at its end, which moves the greatest row id, unless it
+        was the last row already; of that one the length counts. Where a table was made otherwise
+        all lengths have to be read.
         """
         made = tables.rows("SELECT sql FROM sqlite_master WHERE name = ?", _TABLE)
         moves = "ON CONFLICT REPLACE" in str(made[0][0]).upper() if made else False
-        sizes = "" if moves else ", SUM(LENGTH(value))"
-        first, last = _COMPOSER, _COMPOSER[:-1] + _AFTER
-        listed = tables.rows(
-            f"SELECT key, rowid{'' if moves else ', LENGTH(value)'} FROM {_TABLE} "
-            "WHERE key >= ? AND key < ? ORDER BY rowid",
-            first,
-            last,
-        )
+        newest = f"SELECT rowid, LENGTH(value) FROM {_TABLE} ORDER BY rowid DESC LIMIT 1"
+        last = dict(tables.rows(newest))
+        length = "0" if moves else "SUM(LENGTH(value))"
+        counts = f"SELECT COUNT(*), MAX(rowid), {length} FROM {_TABLE} WHERE key >= ? AND key < ?"
+        size = f"SELECT LENGTH(value) FROM {_TABLE} WHERE key = ?"
+        listed = f"SELECT key, rowid FROM {_TABLE} WHERE key >= ? AND key < ? ORDER BY rowid"
         found = []
-        for key, *own in listed:
+        for key, row in tables.rows(listed, _COMPOSER, _COMPOSER[:-1] + _AFTER):
             composer = str(key).removeprefix(_COMPOSER)
             begin, end = f"{_BUBBLE}{composer}:", f"{_BUBBLE}{composer}{_AFTER}"
-            query = f"SELECT COUNT(*), MAX(rowid){sizes} FROM {_TABLE} WHERE key >= ? AND key < ?"
-            bubbles = tables.rows(query, begin, end)[0]
-            found.append(StoredSession(key=composer, mark=f"{own} {bubbles}"))
+            (bubbles,) = tables.rows(counts, begin, end)
+            own = () if moves else tables.rows(size, key)
+            ends = [last[row_id] for row_id in (row, bubbles[1]) if row_id in last]
+            found.append(StoredSession(key=composer, mark=f"{row} {bubbles} {own} {ends}"))
         return found
 
     def records(self, tables: Tables, key: str, *, final: bool) -> Iterator[StoredRecord]:

@@ -205,7 +205,7 @@ class OpenCodeParser(BlockParser):
         elif error:
             yield from self._own("error", "system", _error_text(error), native, ends_turn=True)
         elif record.get("finish") not in ("tool-calls", "unknown"):
-            yield from self.end_turn(native=native, key="", scope="")
+            yield from self.end_turn(native=native, key="end", scope="")
 
     def _own(self, kind: Any, role: Any, text: str, native: str, **fields: Any) -> Iterator[Event]:
         yield from self.event(kind, role, text, native=native, key="", scope="", **fields)
