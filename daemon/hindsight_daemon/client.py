@@ -360,6 +360,10 @@ class Client:
         """Scan the store for damage."""
         return self._verb("store.check", DoctorResult, {})
 
+    def sources(self) -> DoctorResult:
+        """Return what the transcripts of each source came to, and what is wrong with them."""
+        return self._verb("ingest.sources", DoctorResult, {})
+
     def models(self) -> ModelListResult:
         """Return the models there are."""
         return self._verb("model.list", ModelListResult, {})

@@ -266,12 +266,28 @@ class HistoryEntry(Record, frozen=True, kw_only=True):
     after: str = ""
 
 
+class ReadTally(Record, frozen=True, kw_only=True):
+    """What reading one transcript came to so far, for the drift alarm.
+
+    `records` counts lines or, where records are none, what they gave; `skipped` and `unknown` map
+    reasons and record types to counts. `problem` says why it could not be read the last time.
+    """
+
+    records: int = 0
+    events: int = 0
+    bytes_read: int = 0
+    skipped: dict[str, int] = {}
+    unknown: dict[str, int] = {}
+    read_at: datetime | None = None
+    problem: str = ""
+
+
 class Checkpoint(Record, frozen=True, kw_only=True):
     """How far a transcript was read, and how to tell that it is still the same file.
 
     `offset` lies just after a newline (or is the file's size for document formats);
     `prefix_hash` covers the first 4 KiB and the 64 bytes before `offset`; `state` is the
-    source's own continuation state as JSON text.
+    source's own continuation state as JSON text. Without `source` nothing could be read yet.
     """
 
     path: str
@@ -285,6 +301,7 @@ class Checkpoint(Record, frozen=True, kw_only=True):
     line: int = 0
     prefix_hash: str = ""
     state: str = ""
+    tally: ReadTally = ReadTally()
 
 
 class SessionState(Record, frozen=True, kw_only=True):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from enum import StrEnum
+from typing import Annotated
 
 import typer
 
@@ -20,11 +22,18 @@ _MARKS = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "problem": ("✗",
 app = command_app()
 
 
+class Topic(StrEnum):
+    """What to look at."""
+
+    sources = "sources"
+
+
 def store_checks(context: AppContext) -> list[Check]:
     """Have the daemon (or the read-only server) look at the store and the models."""
     try:
         with context.reading() as client:
-            return [*client.check().checks, _check_models(client)]
+            silent = [check for check in client.sources().checks if check.status != "ok"]
+            return [*client.check().checks, _check_models(client), *silent]
     except HindsightError as exc:
         return [checks.problem("store", exc.message, exc.hint)]
 
@@ -60,27 +69,53 @@ def lines_of(result: DoctorResult, out: Output) -> list[str]:
     return lines
 
 
-def run(context: AppContext) -> int:
-    """Check everything and print the findings; 1 if there is a problem."""
+def source_checks(context: AppContext) -> DoctorResult:
+    """Have the daemon (or the read-only server) say what each agent's transcripts gave."""
+    try:
+        with context.reading() as client:
+            return client.sources()
+    except HindsightError as exc:
+        return DoctorResult(checks=[checks.problem("sources", exc.message, exc.hint)])
+
+
+def run(context: AppContext, topic: Topic | None = None) -> int:
+    """Check everything, or one topic, and print the findings; 1 if there is a problem."""
+    if topic is Topic.sources:
+        return _tell(source_checks(context), context.output)
     found = checks.local_checks(context.paths, os.environ)
     is_config_sound = all(check.status == "ok" for check in found if check.name == "config")
     if is_config_sound:
         found += store_checks(context)
-    result = DoctorResult(checks=found)
-    out = context.output
+    return _tell(DoctorResult(checks=found), context.output)
+
+
+def _tell(result: DoctorResult, out: Output) -> int:
     out.result(result, lambda: lines_of(result, out))
-    problems = sum(check.status == "problem" for check in found)
+    problems = sum(check.status == "problem" for check in result.checks)
     if not out.is_json and problems:
         out.say(count(problems, "problem") + " found")
     return EXIT_PROBLEMS if problems else 0
 
 
 @app.command()
-def doctor(ctx: typer.Context) -> int:
+def doctor(
+    ctx: typer.Context,
+    topic: Annotated[
+        Topic | None,
+        typer.Argument(
+            metavar="[sources]",
+            help="Look at this only: `sources`, what each agent's transcripts gave.",
+        ),
+    ] = None,
+) -> int:
     """Find out what is wrong and how to mend it.
 
     Looks at Python, folders and their owners, configuration, PATH, socket, disk, the daemon,
-    waiting writes, every table of the store, and models. Exit 1 if there is a problem; warnings
+    waiting writes, every table of the store, models, and sources that went silent. Exit 1 if there is a problem; warnings
     alone do not count.
+
+    `hindsight doctor sources` tells for each folder of transcripts how many were found, read,
+    empty and skipped, for what reasons, which record types are unknown, and whether it has gone
+    silent or drifted away from the form that is understood.
     """
-    return run(app_context(ctx))
+    return run(app_context(ctx), topic)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from hindsight_daemon.errors import BadInput, Busy, NoInput, PermissionProblem
+from hindsight_daemon.errors import BadInput, Busy, HindsightError, NoInput, PermissionProblem
 from hindsight_daemon.ingest.database import database_source
 from hindsight_daemon.ingest.file_stamp import stamp_of
 from hindsight_daemon.ingest.open_database import OpenDatabase
@@ -173,6 +173,24 @@ def _main_repository(mark: Path) -> Path | None:
         return None
     main = git_dir.parent.parent.parent
     return main if main.is_dir() else None
+
+
+def refusal_of(path: Path) -> str:
+    """Say why a file of a folder is not taken for a transcript; empty if it is, or is empty."""
+    try:
+        if path.stat().st_size == 0 or _look_at(path) is not None:
+            return ""
+        with OpenTranscript(path, str(path)) as transcript:
+            if transcript.is_database:
+                with OpenDatabase(path, str(path)) as database:
+                    database_source(database)
+            else:
+                sniff(read_head(transcript).text, str(path))
+    except HindsightError as exc:
+        return exc.message.replace(f"`{path}`", "it")
+    except OSError as exc:
+        return f"it cannot be read: {exc.strerror}"
+    return "it looks like no transcript of a known kind"
 
 
 def _look_at(path: Path) -> FoundTranscript | None:

@@ -117,6 +117,7 @@ class _Reading:
         self._redactions = 0
         self._garbled = 0
         self._listed = 0
+        self._records = 0
         self._found = 0
         self._too_long: list[Skipped] = []
         self._checkpoint = self._checkpoint_at(resume.offset, resume.line, resume.state)
@@ -134,6 +135,7 @@ class _Reading:
                 reason = f"longer than {MAX_LINE_BYTES // 2**20} MiB"
                 self._too_long.append(Skipped(line=item.number, reason=reason))
                 continue
+            self._records += 1
             yield from self._feed(item)
             if self._is_full() and end is not None:
                 yield self._batch(self._checkpoint_at(offset, number, self._parser.state()))
@@ -203,6 +205,7 @@ class _Reading:
             source=self._source.name,
             checkpoint=checkpoint,
             events=tuple(self._events.values()),
+            records=self._records,
             skipped=tuple(listed),
             skipped_total=len(skipped),
             unknown=dict(self._parser.unknown),
@@ -213,6 +216,7 @@ class _Reading:
         )
         self._checkpoint = checkpoint
         self._events, self._chars, self._redactions, self._garbled = {}, 0, 0, 0
+        self._records = 0
         self._too_long = []
         self._parser.skipped.clear()
         self._parser.unknown.clear()

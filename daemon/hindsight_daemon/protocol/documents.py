@@ -235,6 +235,9 @@ class IngestedFile(Document, kw_only=True):
     skipped: list[SkippedLine] = []
     skipped_total: int = 0
     warnings: list[str] = []
+    records: int = 0
+    unknown: dict[str, int] = {}
+    total_events: int = 0
     error: str = ""
     error_code: str = ""
     hint: str = ""
@@ -304,10 +307,35 @@ class Check(Document, kw_only=True):
     hint: str = ""
 
 
+class SourceReport(Document, kw_only=True):
+    """What the transcripts of one source below one root came to so far.
+
+    `state` is ok, unread, silent (they give no events) or drift (many recent records are of
+    unknown type). `skipped` maps reasons to files, `skipped_lines` reasons to single records.
+    """
+
+    root: str
+    source: str
+    state: str
+    why: str = ""
+    found: int = 0
+    read: int = 0
+    empty: int = 0
+    skipped: dict[str, int] = {}
+    records: int = 0
+    events: int = 0
+    size_bytes: int = 0
+    bytes_read: int = 0
+    skipped_lines: dict[str, int] = {}
+    unknown: dict[str, int] = {}
+    read_at: str = ""
+
+
 class DoctorResult(Document, kw_only=True):
     """hindsight.doctor/1"""
 
     checks: list[Check]
+    sources: list[SourceReport] = []
     schema: str = "hindsight.doctor/1"
 
 

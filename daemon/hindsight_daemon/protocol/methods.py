@@ -77,6 +77,7 @@ METHODS: dict[str, Method] = {
         Method("event.search", SearchParams, SearchResult, "events that hold a text"),
         Method("events.subscribe", NoParams, Ack, "notify of what happens", is_stream=True),
         Method("ingest.run", IngestParams, IngestResult, "read transcripts", is_write=True),
+        Method("ingest.sources", NoParams, DoctorResult, "what each source's transcripts gave"),
         Method("store.stats", NoParams, StatsResult, "counts and sizes"),
         Method("store.check", NoParams, DoctorResult, "scan the store for damage"),
         Method("model.list", NoParams, ModelListResult, "models there are", needs_store=False),

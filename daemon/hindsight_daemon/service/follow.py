@@ -15,13 +15,14 @@ from pathlib import Path
 
 from hindsight_daemon.engine.ending import judge
 from hindsight_daemon.errors import HindsightError, StorageFailed
-from hindsight_daemon.ingest.discover import default_roots, find_transcripts, shallow_roots
+from hindsight_daemon.ingest.discover import find_transcripts, shallow_roots
 from hindsight_daemon.ingest.file_stamp import stamp_of
 from hindsight_daemon.ingest.watcher import Watcher
 from hindsight_daemon.protocol.documents import IngestResult
 from hindsight_daemon.protocol.params import IngestParams
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.consolidate import consolidate_session
+from hindsight_daemon.service.drift import look_forever, roots_of
 from hindsight_daemon.service.ingest import Target, count, read_one
 from hindsight_daemon.service.services import Services
 
@@ -30,17 +31,11 @@ _CONSOLIDATE_LOOK_S = 5.0
 _log = logging.getLogger("hindsight.follow")
 
 
-def roots_to_follow(s: Services) -> list[Path]:
-    """Return the agents' default folders and the configured ones, existing or not."""
-    configured = [Path(root).expanduser() for root in s.settings.watch.roots]
-    return list(dict.fromkeys([*default_roots(os.environ, Path.home()), *configured]))
-
-
 async def follow_forever(s: Services) -> None:
     """Watch, read and consolidate until cancelled; returns at once if watching is off."""
     if not s.settings.watch.enabled:
         return
-    roots = roots_to_follow(s)
+    roots = roots_of(s)
     loop = asyncio.get_running_loop()
     changed: asyncio.Queue[set[Path]] = asyncio.Queue()
 
@@ -55,23 +50,30 @@ async def follow_forever(s: Services) -> None:
     )
     await asyncio.to_thread(watcher.start)
     s.watching = [str(root) for root in roots if root.is_dir()]
-    reader = asyncio.create_task(_read_forever(s, roots, changed))
-    closer = asyncio.create_task(_close_tasks_forever(s))
+    stirred = asyncio.Event()
+    tasks = [
+        asyncio.create_task(_read_forever(s, roots, changed, stirred)),
+        asyncio.create_task(_close_tasks_forever(s)),
+        asyncio.create_task(look_forever(s, roots, stirred)),
+    ]
     try:
-        await asyncio.gather(reader, closer)
+        await asyncio.gather(*tasks)
     finally:
-        reader.cancel()
-        closer.cancel()
+        for task in tasks:
+            task.cancel()
         await asyncio.to_thread(watcher.stop)
 
 
-async def _read_forever(s: Services, roots: list[Path], changed: asyncio.Queue[set[Path]]) -> None:
+async def _read_forever(
+    s: Services, roots: list[Path], changed: asyncio.Queue[set[Path]], stirred: asyncio.Event
+) -> None:
     reconciled_at = -RECONCILE_EVERY_S
     while True:
         due_in_s = reconciled_at + RECONCILE_EVERY_S - time.monotonic()
         if due_in_s <= 0:
             reconciled_at = time.monotonic()
             await _read_all(s, await asyncio.to_thread(_transcripts_under, roots, _shallow(s)))
+            stirred.set()
             continue
         try:
             async with asyncio.timeout(due_in_s):
@@ -81,6 +83,7 @@ async def _read_forever(s: Services, roots: list[Path], changed: asyncio.Queue[s
         while not changed.empty():
             paths |= changed.get_nowait()
         await _read_all(s, sorted(paths))
+        stirred.set()
 
 
 def _shallow(s: Services) -> frozenset[Path]:

@@ -16,14 +16,16 @@ from hindsight_daemon.engine.ending import end_after
 from hindsight_daemon.errors import HindsightError, NoInput, StorageFailed
 from hindsight_daemon.ingest.discover import default_roots, find_transcripts
 from hindsight_daemon.ingest.file_stamp import stamp_of
+from hindsight_daemon.ingest.tally import added
 from hindsight_daemon.model import Event, Key, Memory, SessionState
-from hindsight_daemon.protocol.document import Notice
 from hindsight_daemon.protocol.documents import IngestedFile, IngestResult, SkippedLine
 from hindsight_daemon.protocol.params import IngestParams
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.consolidate import Consolidated, consolidate_session
+from hindsight_daemon.service.drift import counted, look_at_sources, note_problem
 from hindsight_daemon.service.filters import moment
 from hindsight_daemon.service.growth import grown_events, turns_again
+from hindsight_daemon.service.ingest_warnings import passed_over, warnings_of
 from hindsight_daemon.service.projects import project_for
 from hindsight_daemon.service.reading import Piece, ReadJob, event_project
 from hindsight_daemon.service.services import Services
@@ -111,6 +113,7 @@ async def ingest(s: Services, params: IngestParams, call: Call) -> IngestResult:
     total_bytes = sum(target.size_bytes for target in targets)
     result = IngestResult(files=failed, episodes=0, memories=0, dry_run=params.dry_run)
     touched: dict[str, None] = {}
+    reports: list[IngestedFile] = []
     done_bytes = 0
     async with s.ingest_lock:
         for target in targets:
@@ -118,13 +121,17 @@ async def ingest(s: Services, params: IngestParams, call: Call) -> IngestResult:
             report = await read_one(s, params, target, call, done_bytes, total_bytes, result)
             done_bytes += target.size_bytes
             touched.update(dict.fromkeys(report.sessions))
-            if len(result.files) < _MAX_PATHS_IN_REPORT:
-                result.files.append(report)
+            reports.append(report)
         if not params.dry_run:
             for number, session_id in enumerate(touched):
                 await call.report("consolidate", number, len(touched), session_id)
                 count(result, await consolidate_session(s, session_id, final=params.final))
-    result.warnings.extend(warnings_of(result))
+    result.files.extend(reports[:_MAX_PATHS_IN_REPORT])
+    result.warnings.extend(warnings_of(reports))
+    taken = {target.path for target in targets}
+    result.warnings.extend(await asyncio.to_thread(passed_over, paths, taken))
+    if not params.dry_run:
+        await look_at_sources(s, paths)
     if params.wait and not params.dry_run:
         await s.settle(call)
     result.took_ms = round((time.monotonic() - started) * 1000, 1)
@@ -168,6 +175,8 @@ async def read_one(
             failure.error_code,
             failure.hint,
         )
+        if not params.dry_run:
+            await note_problem(s, name, report.error)
         _log.info("transcript.unusable", extra={"facts": {"code": report.error_code}})
     if report.events and not params.dry_run:
         s.happenings.publish(
@@ -186,10 +195,11 @@ async def _read_pieces(
     total_bytes: int,
     result: IngestResult,
 ) -> None:
+    former = None if params.dry_run else await s.store.checkpoint(report.path)
     job = ReadJob(
         path=str(target.path),
         now=s.clock.now(),
-        checkpoint=None if params.dry_run else await s.store.checkpoint(report.path),
+        checkpoint=former if former is not None and former.source else None,
         source=params.source,
         session_id=params.session_id,
         project=params.project,
@@ -198,7 +208,10 @@ async def _read_pieces(
         final=params.final,
     )
     async with contextlib.aclosing(s.worker.read(job, target.size_bytes)) as pieces:
+        is_first = True
         async for piece in pieces:
+            piece, former = counted(piece, former, is_first=is_first, at=job.now)
+            is_first = False
             await _store(s, params, piece, report, result)
             reached = min(piece.batch.checkpoint.offset, report.size_bytes)
             await call.report("read", done_bytes + reached, total_bytes, report.path)
@@ -219,6 +232,9 @@ async def _store(
         SkippedLine(line=skip.line, reason=skip.reason) for skip in batch.skipped[:room]
     )
     report.warnings.extend(batch.warnings)
+    report.unknown = added(report.unknown, batch.unknown.items())
+    report.records += batch.records
+    report.total_events = batch.checkpoint.tally.events
     known = await s.store.known_events([event.id for event in batch.events])
     project = project_for(params.project, "")
     fresh = await _own_sessions(s, _first_of_each(batch.events, known), project, params.cwd)
@@ -335,13 +351,3 @@ async def _sessions(
             )
         )
     return tuple(states)
-
-
-def warnings_of(result: IngestResult) -> list[Notice]:
-    """Return notices for a run that read files but got nothing from them."""
-    silent = [f.path for f in result.files if not f.error and not f.sessions and f.size_bytes]
-    if not silent:
-        return []
-    return [
-        Notice(code="ingest.no_events", message=f"nothing was found in: {', '.join(silent[:5])}")
-    ]

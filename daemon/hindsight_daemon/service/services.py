@@ -51,6 +51,7 @@ class Services:
         self.vectors_settled = asyncio.Event()
         self.component_failures: dict[str, str] = {}
         self.watching: list[str] = []
+        self.source_alarms: list[Notice] = []
         self.stop_when_idle: Callable[[], None] = lambda: None
         self.started_at = clock.now()
         self.has_told_no_model = False
@@ -87,6 +88,7 @@ class Services:
         status.pending_vectors = stats.pending_vectors if self.models.model_id else 0
         status.pending_fold = stats.pending_fold
         status.watching = list(self.watching)
+        status.warnings.extend(self.source_alarms)
         for name, problem in self.component_failures.items():
             status.warnings.append(Notice(code=f"component.{name}", message=problem))
         if stats.last_failure:

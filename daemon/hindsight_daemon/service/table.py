@@ -8,6 +8,7 @@ from typing import Any
 from hindsight_daemon.protocol.document import Document
 from hindsight_daemon.service import (
     admin,
+    drift,
     ingest,
     memories,
     recall,
@@ -32,6 +33,7 @@ BODIES: dict[str, Body] = {
     "event.search": search.search,
     "events.subscribe": watch.subscribe,
     "ingest.run": ingest.ingest,
+    "ingest.sources": drift.sources,
     "store.stats": admin.stats,
     "store.check": admin.check,
     "model.list": admin.model_list,

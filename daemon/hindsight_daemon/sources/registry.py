@@ -122,6 +122,11 @@ def source_named(name: str) -> Source:
     raise UsageProblem(f"there is no source `{name}`", hint=f"sources: {names}")
 
 
+def is_read_whole(name: str) -> bool:
+    """Tell whether the transcripts of a family are documents, read anew whenever they change."""
+    return any(source.name == name and source.container == "document" for source in SOURCES)
+
+
 def families_by_root(env: Mapping[str, str], home: Path) -> dict[Path, tuple[Source, ...]]:
     """Return the folders where agents keep transcripts, each with the families that live there.
 
