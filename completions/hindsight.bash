@@ -20,11 +20,12 @@ _hindsight_walk() {
             continue
         fi
         case "$path/$word" in
-            /recall|/ingest|/remember|/show|/list|/why|/forget|/stats|/doctor|/demo|/config|/daemon|/model|/completion|/man) path="$path/$word" ;;
+            /recall|/ingest|/remember|/show|/list|/search|/why|/forget|/watch|/stats|/doctor|/demo|/config|/daemon|/model|/completion|/man) path="$path/$word" ;;
             /recall/--limit|/recall/-n|/recall/--budget|/recall/--project|/recall/-p|/recall/--layer|/recall/--kind|/recall/-k|/recall/--task-type|/recall/--since|/recall/--until|/recall/--include|/recall/--rerank|/recall/--format|/recall/-f) open=$word ;;
-            /ingest/--source|/ingest/--project|/ingest/-p|/ingest/--session) open=$word ;;
+            /ingest/--source|/ingest/--project|/ingest/-p|/ingest/--session|/ingest/--since) open=$word ;;
             /remember/--kind|/remember/-k|/remember/--scope|/remember/--importance|/remember/--ttl|/remember/--tag|/remember/--project|/remember/-p) open=$word ;;
             /list/--limit|/list/-n|/list/--before|/list/--project|/list/-p|/list/--layer|/list/--kind|/list/-k|/list/--status|/list/--session|/list/--since|/list/--until) open=$word ;;
+            /search/--limit|/search/-n|/search/--context|/search/-C|/search/--project|/search/-p|/search/--agent|/search/--role|/search/--kind|/search/-k|/search/--tool|/search/--session|/search/--since|/search/--until) open=$word ;;
             /forget/--reason) open=$word ;;
             /config/show|/config/get|/config/set|/config/path|/config/validate|/config/edit) path="$path/$word" ;;
             /daemon/status|/daemon/start|/daemon/stop|/daemon/restart|/daemon/logs|/daemon/run|/daemon/install) path="$path/$word" ;;
@@ -75,6 +76,9 @@ _hindsight() {
             /list/--layer) _hindsight_words 'working episodic semantic' ;;
             /list/--kind|/list/-k) _hindsight_words 'episode lesson preference decision solution fact procedure turn' ;;
             /list/--status) _hindsight_words 'unverified valid stale contradicted superseded archived' ;;
+            /search/--project|/search/-p) _hindsight_paths -d ;;
+            /search/--role) _hindsight_words 'user assistant tool system' ;;
+            /search/--kind|/search/-k) _hindsight_words 'prompt text reasoning tool_call tool_result error interrupt compaction' ;;
             */--color) _hindsight_words 'auto always never' ;;
         esac
         return
@@ -84,10 +88,11 @@ _hindsight() {
         case "$path" in
             "") own='--version -V' ;;
             /recall) own='--limit -n --budget --project -p --all-projects --layer --kind -k --task-type --since --until --include --rerank --format -f --explain --require-match' ;;
-            /ingest) own='--source --project -p --session --wait --dry-run' ;;
+            /ingest) own='--source --project -p --session --since --wait --dry-run' ;;
             /remember) own='--kind -k --scope --importance --ttl --pin --tag --project -p' ;;
-            /show) own='--history' ;;
+            /show) own='--history --transcript -t' ;;
             /list) own='--limit -n --before --project -p --all-projects --layer --kind -k --status --session --since --until --tombstones' ;;
+            /search) own='--limit -n --context -C --project -p --all-projects --agent --role --kind -k --tool --session --since --until' ;;
             /forget) own='--reason --dry-run --yes -y' ;;
             /config/show) own='--origin' ;;
             /daemon/logs) own='--follow -f --lines -n' ;;
@@ -100,11 +105,12 @@ _hindsight() {
         return
     fi
     case "$path" in
-        "") _hindsight_words 'recall ingest remember show list why forget stats doctor demo config daemon model completion man' ;;
+        "") _hindsight_words 'recall ingest remember show list search why forget watch stats doctor demo config daemon model completion man' ;;
         /ingest) _hindsight_paths -f ;;
         /show) _hindsight_ids ;;
         /why) _hindsight_ids ;;
         /forget) _hindsight_ids ;;
+        /doctor) _hindsight_words 'sources' ;;
         /config) _hindsight_words 'show get set path validate edit' ;;
         /daemon) _hindsight_words 'status start stop restart logs run install' ;;
         /model) _hindsight_words 'list install' ;;

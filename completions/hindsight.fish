@@ -13,13 +13,13 @@ function __hindsight_path
             continue
         end
         switch "$path/$word"
-            case '/recall' '/ingest' '/remember' '/show' '/list' '/why' '/forget' '/stats' '/doctor' '/demo' '/config' '/daemon' '/model' '/completion' '/man'
+            case '/recall' '/ingest' '/remember' '/show' '/list' '/search' '/why' '/forget' '/watch' '/stats' '/doctor' '/demo' '/config' '/daemon' '/model' '/completion' '/man'
                 set path "$path/$word"
             case '/--color' '/--timeout'
                 set open 1
             case '/recall/--limit' '/recall/-n' '/recall/--budget' '/recall/--project' '/recall/-p' '/recall/--layer' '/recall/--kind' '/recall/-k' '/recall/--task-type' '/recall/--since' '/recall/--until' '/recall/--include' '/recall/--rerank' '/recall/--format' '/recall/-f' '/recall/--color' '/recall/--timeout'
                 set open 1
-            case '/ingest/--source' '/ingest/--project' '/ingest/-p' '/ingest/--session' '/ingest/--color' '/ingest/--timeout'
+            case '/ingest/--source' '/ingest/--project' '/ingest/-p' '/ingest/--session' '/ingest/--since' '/ingest/--color' '/ingest/--timeout'
                 set open 1
             case '/remember/--kind' '/remember/-k' '/remember/--scope' '/remember/--importance' '/remember/--ttl' '/remember/--tag' '/remember/--project' '/remember/-p' '/remember/--color' '/remember/--timeout'
                 set open 1
@@ -27,9 +27,13 @@ function __hindsight_path
                 set open 1
             case '/list/--limit' '/list/-n' '/list/--before' '/list/--project' '/list/-p' '/list/--layer' '/list/--kind' '/list/-k' '/list/--status' '/list/--session' '/list/--since' '/list/--until' '/list/--color' '/list/--timeout'
                 set open 1
+            case '/search/--limit' '/search/-n' '/search/--context' '/search/-C' '/search/--project' '/search/-p' '/search/--agent' '/search/--role' '/search/--kind' '/search/-k' '/search/--tool' '/search/--session' '/search/--since' '/search/--until' '/search/--color' '/search/--timeout'
+                set open 1
             case '/why/--color' '/why/--timeout'
                 set open 1
             case '/forget/--reason' '/forget/--color' '/forget/--timeout'
+                set open 1
+            case '/watch/--color' '/watch/--timeout'
                 set open 1
             case '/stats/--color' '/stats/--timeout'
                 set open 1
@@ -116,8 +120,10 @@ complete -c hindsight -n "__hindsight_at ''" -a 'ingest' -d 'Read transcripts an
 complete -c hindsight -n "__hindsight_at ''" -a 'remember' -d 'Keep a memory that you state yourself'
 complete -c hindsight -n "__hindsight_at ''" -a 'show' -d 'Show one memory with everything known about it'
 complete -c hindsight -n "__hindsight_at ''" -a 'list' -d 'List memories, newest first'
+complete -c hindsight -n "__hindsight_at ''" -a 'search' -d 'Search transcripts for a text'
 complete -c hindsight -n "__hindsight_at ''" -a 'why' -d 'Trace a memory to its source'
 complete -c hindsight -n "__hindsight_at ''" -a 'forget' -d 'Remove memories and keep them from coming back'
+complete -c hindsight -n "__hindsight_at ''" -a 'watch' -d 'Watch what the daemon sees and learns'
 complete -c hindsight -n "__hindsight_at ''" -a 'stats' -d 'Show counts, sizes and how the daemon is'
 complete -c hindsight -n "__hindsight_at ''" -a 'doctor' -d 'Find out what is wrong and how to mend it'
 complete -c hindsight -n "__hindsight_at ''" -a 'demo' -d 'Show the whole loop on sample sessions'
@@ -156,6 +162,7 @@ complete -c hindsight -n "__hindsight_at '/recall'" -l help -s h -d 'Show the he
 complete -c hindsight -n "__hindsight_at '/ingest'" -l source -x -d 'Read as this form instead of guessing.'
 complete -c hindsight -n "__hindsight_at '/ingest'" -l project -s p -x -a '(__fish_complete_directories)' -d 'Where it all belongs.'
 complete -c hindsight -n "__hindsight_at '/ingest'" -l session -x -d 'Session of lines that name none.'
+complete -c hindsight -n "__hindsight_at '/ingest'" -l since -x -d 'Only transcripts changed since: 7d, yesterday, 2026-03-09.'
 complete -c hindsight -n "__hindsight_at '/ingest'" -l wait -d 'Also wait until the new memories have vectors.'
 complete -c hindsight -n "__hindsight_at '/ingest'" -l dry-run -d 'Only say what would happen.'
 complete -c hindsight -n "__hindsight_at '/ingest'" -l json -d 'Print one JSON document and nothing else on stdout.'
@@ -179,6 +186,7 @@ complete -c hindsight -n "__hindsight_at '/remember'" -l color -x -a 'auto alway
 complete -c hindsight -n "__hindsight_at '/remember'" -l timeout -x -d 'Longest wait for one answer (default 60).'
 complete -c hindsight -n "__hindsight_at '/remember'" -l help -s h -d 'Show the help.'
 complete -c hindsight -n "__hindsight_at '/show'" -l history -d 'Also what changed, when, by whom and why.'
+complete -c hindsight -n "__hindsight_at '/show'" -l transcript -s t -d 'Instead, the lines of the transcript behind it.'
 complete -c hindsight -n "__hindsight_at '/show'" -l json -d 'Print one JSON document and nothing else on stdout.'
 complete -c hindsight -n "__hindsight_at '/show'" -l quiet -s q -d 'Leave out notes and progress.'
 complete -c hindsight -n "__hindsight_at '/show'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
@@ -203,6 +211,23 @@ complete -c hindsight -n "__hindsight_at '/list'" -l verbose -s v -d 'Say more o
 complete -c hindsight -n "__hindsight_at '/list'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
 complete -c hindsight -n "__hindsight_at '/list'" -l timeout -x -d 'Longest wait for one answer (default 60).'
 complete -c hindsight -n "__hindsight_at '/list'" -l help -s h -d 'Show the help.'
+complete -c hindsight -n "__hindsight_at '/search'" -l limit -s n -x -d 'At most so many.'
+complete -c hindsight -n "__hindsight_at '/search'" -l context -s C -x -d 'Also so many events before and after.'
+complete -c hindsight -n "__hindsight_at '/search'" -l project -s p -x -a '(__fish_complete_directories)' -d 'Only this project (default: the repository around the current folder).'
+complete -c hindsight -n "__hindsight_at '/search'" -l all-projects -d 'Do not keep to the project of this folder.'
+complete -c hindsight -n "__hindsight_at '/search'" -l agent -x -d 'Only of this agent: claude-code, …'
+complete -c hindsight -n "__hindsight_at '/search'" -l role -x -a 'user assistant tool system' -d 'Only what came from there; may be repeated.'
+complete -c hindsight -n "__hindsight_at '/search'" -l kind -s k -x -a 'prompt text reasoning tool_call tool_result error interrupt compaction' -d 'Only this kind of event; may be repeated.'
+complete -c hindsight -n "__hindsight_at '/search'" -l tool -x -d 'Only calls and results of a tool, or of a class of them.'
+complete -c hindsight -n "__hindsight_at '/search'" -l session -x -d 'Only of sessions whose id begins like this.'
+complete -c hindsight -n "__hindsight_at '/search'" -l since -x -d 'Not older: 7d, 2h, yesterday, 2026-03-09.'
+complete -c hindsight -n "__hindsight_at '/search'" -l until -x -d 'Not newer; a day is included whole.'
+complete -c hindsight -n "__hindsight_at '/search'" -l json -d 'Print one JSON document and nothing else on stdout.'
+complete -c hindsight -n "__hindsight_at '/search'" -l quiet -s q -d 'Leave out notes and progress.'
+complete -c hindsight -n "__hindsight_at '/search'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
+complete -c hindsight -n "__hindsight_at '/search'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
+complete -c hindsight -n "__hindsight_at '/search'" -l timeout -x -d 'Longest wait for one answer (default 60).'
+complete -c hindsight -n "__hindsight_at '/search'" -l help -s h -d 'Show the help.'
 complete -c hindsight -n "__hindsight_at '/why'" -l json -d 'Print one JSON document and nothing else on stdout.'
 complete -c hindsight -n "__hindsight_at '/why'" -l quiet -s q -d 'Leave out notes and progress.'
 complete -c hindsight -n "__hindsight_at '/why'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
@@ -220,6 +245,12 @@ complete -c hindsight -n "__hindsight_at '/forget'" -l color -x -a 'auto always 
 complete -c hindsight -n "__hindsight_at '/forget'" -l timeout -x -d 'Longest wait for one answer (default 60).'
 complete -c hindsight -n "__hindsight_at '/forget'" -l help -s h -d 'Show the help.'
 complete -c hindsight -n "__hindsight_at '/forget'" -a '(__hindsight_ids)'
+complete -c hindsight -n "__hindsight_at '/watch'" -l json -d 'Print one JSON document and nothing else on stdout.'
+complete -c hindsight -n "__hindsight_at '/watch'" -l quiet -s q -d 'Leave out notes and progress.'
+complete -c hindsight -n "__hindsight_at '/watch'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
+complete -c hindsight -n "__hindsight_at '/watch'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
+complete -c hindsight -n "__hindsight_at '/watch'" -l timeout -x -d 'Longest wait for one answer (default 60).'
+complete -c hindsight -n "__hindsight_at '/watch'" -l help -s h -d 'Show the help.'
 complete -c hindsight -n "__hindsight_at '/stats'" -l json -d 'Print one JSON document and nothing else on stdout.'
 complete -c hindsight -n "__hindsight_at '/stats'" -l quiet -s q -d 'Leave out notes and progress.'
 complete -c hindsight -n "__hindsight_at '/stats'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
@@ -232,6 +263,7 @@ complete -c hindsight -n "__hindsight_at '/doctor'" -l verbose -s v -d 'Say more
 complete -c hindsight -n "__hindsight_at '/doctor'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
 complete -c hindsight -n "__hindsight_at '/doctor'" -l timeout -x -d 'Longest wait for one answer (default 60).'
 complete -c hindsight -n "__hindsight_at '/doctor'" -l help -s h -d 'Show the help.'
+complete -c hindsight -n "__hindsight_at '/doctor'" -a 'sources'
 complete -c hindsight -n "__hindsight_at '/demo'" -l json -d 'Print one JSON document and nothing else on stdout.'
 complete -c hindsight -n "__hindsight_at '/demo'" -l quiet -s q -d 'Leave out notes and progress.'
 complete -c hindsight -n "__hindsight_at '/demo'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'

@@ -6,7 +6,7 @@ Pure: works on documents.
 from __future__ import annotations
 
 from hindsight_cli.output import Output
-from hindsight_cli.wording import count
+from hindsight_cli.wording import count, size
 from hindsight_daemon.errors import BadInput, HindsightError, NoInput, error_classes
 from hindsight_daemon.protocol.documents import IngestedFile, IngestResult
 
@@ -31,6 +31,7 @@ def join(former: IngestResult | None, latest: IngestResult) -> IngestResult:
         memory_ids=list(dict.fromkeys([*former.memory_ids, *latest.memory_ids])),
         took_ms=round(former.took_ms + latest.took_ms, 1),
         warnings=latest.warnings,
+        dry_run=latest.dry_run,
     )
 
 
@@ -85,12 +86,16 @@ def problems(result: IngestResult) -> list[str]:
 def lines_of(result: IngestResult, out: Output) -> list[str]:
     """Return the report: the files that brought something new, then the sum."""
     fresh = [file for file in result.files if file.events]
-    shown = fresh if out.verbosity or len(fresh) <= _SHOWN_FILES else []
+    shown = fresh if out.verbosity or result.dry_run or len(fresh) <= _SHOWN_FILES else []
     rows = [
         (count(file.events, "event"), count(len(file.sessions), "session"), file.source, file.path)
         for file in shown
     ]
     lines = out.table(("EVENTS", "SESSIONS", "SOURCE", "TRANSCRIPT"), rows)
+    if result.dry_run:
+        size_bytes = sum(file.size_bytes for file in result.files)
+        looked = f"{count(len(result.files), 'transcript')}, {size(size_bytes)}"
+        return [*lines, f"{looked}: {count(result.events, 'new event')} would be read"]
     total = (
         f"{count(len(result.files), 'transcript')}, {count(result.events, 'new event')}: "
         f"{count(result.episodes, 'episode')}, {count(result.memories, 'memory', 'memories')}"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -168,6 +169,16 @@ class Output:
         if lines:
             _write(sys.stdout, "".join(line + "\n" for line in lines))
 
+    def paged(self, lines: Sequence[str]) -> None:
+        """Print lines to stdout; through `$PAGER` if they are more than a terminal shows."""
+        try:
+            command = shlex.split(self._env.get("PAGER", ""))
+        except ValueError:
+            command = []
+        is_long = self.is_terminal and len(lines) >= shutil.get_terminal_size().lines
+        if not (is_long and command and _page(command, lines, self._env)):
+            self.lines(lines)
+
     def log_lines(
         self, lines: Sequence[dict[str, Any]], readable: Callable[[dict[str, Any]], str]
     ) -> None:
@@ -304,6 +315,24 @@ class Output:
                 )
 
             yield advance
+
+
+def _page(command: Sequence[str], lines: Sequence[str], env: Mapping[str, str]) -> bool:
+    """Show lines in a pager; False if it could not be started."""
+    import subprocess
+
+    # Keep colours, leave the text on the screen, and quit at once where it fits after all.
+    try:
+        pager = subprocess.Popen(command, stdin=subprocess.PIPE, env={"LESS": "FRX", **env})
+    except OSError:
+        return False
+    with contextlib.suppress(OSError, KeyboardInterrupt):
+        pager.communicate("".join(line + "\n" for line in lines).encode("utf-8", "replace"))
+    while True:
+        # Ctrl-C belongs to the pager, which has the terminal.
+        with contextlib.suppress(KeyboardInterrupt):
+            pager.wait()
+            return True
 
 
 def _json_line(fields: dict[str, Any]) -> str:

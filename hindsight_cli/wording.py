@@ -50,6 +50,12 @@ def exact(text: str) -> str:
     return "" if at is None else at.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
+def exact_second(text: str) -> str:
+    """Return an ISO time as local date, minute and second."""
+    at = parse_time(text) if text else None
+    return "" if at is None else at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
 def short_id(memory: Mapping[str, Any]) -> str:
     """Return the id that is enough to name a memory."""
     return str(memory.get("short_id") or memory["id"])

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from msgspec import Struct
 
-from hindsight_cli import ingest_report, piped
+from hindsight_cli import ingest_report, piped, when
 from hindsight_cli.choices import DryRun
 from hindsight_cli.context import AppContext, app_context, command_app
 from hindsight_cli.errors import EXIT_INTERRUPTED
@@ -27,6 +27,7 @@ class Options(Struct):
     source: str = ""
     project: str = ""
     session_id: str = ""
+    since: str = ""
     wait: bool = False
     dry_run: bool = False
 
@@ -36,6 +37,7 @@ def _params(options: Options, context: AppContext) -> dict[str, Any]:
         "source": options.source,
         "project": options.project,
         "session_id": options.session_id,
+        "since": when.as_param(options.since, when.local_now()),
         "wait": options.wait,
         "dry_run": options.dry_run,
         "cwd": context.cwd,
@@ -123,6 +125,7 @@ def run(options: Options, context: AppContext) -> int:
 Examples:
   hindsight ingest                            what your agents have written so far
   hindsight ingest ~/old-sessions session.jsonl
+  hindsight ingest --since 7d --dry-run       what would be read
   ssh host cat session.jsonl | hindsight ingest - --project shop
 """
 )
@@ -146,6 +149,14 @@ def ingest(
     session: Annotated[
         str, typer.Option("--session", metavar="ID", help="Session of lines that name none.")
     ] = "",
+    since: Annotated[
+        str,
+        typer.Option(
+            "--since",
+            metavar="WHEN",
+            help="Only transcripts changed since: `7d`, `yesterday`, `2026-03-09`.",
+        ),
+    ] = "",
     wait: Annotated[
         bool, typer.Option("--wait", help="Also wait until the new memories have vectors.")
     ] = False,
@@ -162,6 +173,7 @@ def ingest(
         source=source,
         project=project,
         session_id=session,
+        since=since,
         wait=wait,
         dry_run=dry_run,
     )

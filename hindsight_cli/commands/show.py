@@ -1,4 +1,4 @@
-"""`hindsight show`: one memory, whole."""
+"""`hindsight show`: one memory, whole, or the transcript behind it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import typer
 
 from hindsight_cli.context import AppContext, app_context, command_app
 from hindsight_cli.output import Output
+from hindsight_cli.transcript_text import spans_text
 from hindsight_cli.wording import exact
 from hindsight_daemon.protocol.documents import MemoryDocument
 
@@ -85,12 +86,21 @@ def _evidence(link: dict[str, Any], out: Output) -> list[str]:
     return lines
 
 
-def run(memory_id: str, context: AppContext, *, with_history: bool) -> int:
+def run(
+    memory_id: str, context: AppContext, *, with_history: bool, with_transcript: bool = False
+) -> int:
     """Ask and print."""
     with context.reading() as client:
-        document = client.show(memory_id, with_history=with_history)
+        document = client.show(memory_id, with_history=with_history, with_spans=with_transcript)
     out = context.output
-    out.result(document, lambda: lines_of(document, out))
+    if out.is_json:
+        out.document(document)
+    elif with_transcript:
+        out.paged(spans_text(document, out))
+        if not document.spans:
+            out.say("no transcript stands behind this memory")
+    else:
+        out.lines(lines_of(document, out))
     return 0
 
 
@@ -99,6 +109,7 @@ def run(memory_id: str, context: AppContext, *, with_history: bool) -> int:
 Examples:
   hindsight show 019c1f0e
   hindsight show 019c1f0e --history --json
+  hindsight show 019c1f0e --transcript
 """
 )
 def show(
@@ -109,6 +120,15 @@ def show(
     history: Annotated[
         bool, typer.Option("--history", help="Also what changed, when, by whom and why.")
     ] = False,
+    transcript: Annotated[
+        bool,
+        typer.Option("--transcript", "-t", help="Instead, the lines of the transcript behind it."),
+    ] = False,
 ) -> int:
-    """Show one memory with everything known about it."""
-    return run(memory_id, app_context(ctx), with_history=history)
+    """Show one memory with everything known about it.
+
+    With `--transcript` the evidence is opened in its place: the lines of the transcript itself
+    while they are unchanged, else the copy that was kept, which is said. What is longer than the
+    terminal goes through `$PAGER`.
+    """
+    return run(memory_id, app_context(ctx), with_history=history, with_transcript=transcript)

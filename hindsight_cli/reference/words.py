@@ -52,6 +52,7 @@ GLOSSARY: dict[str, str] = {
 
 DOCUMENTS: dict[str, str] = {
     "show": "hindsight.memory/1",
+    "watch": "hindsight.event/1",
     "daemon status": "hindsight.status/1",
     "daemon start": "hindsight.status/1",
     "daemon restart": "hindsight.status/1",
@@ -101,7 +102,9 @@ SEE_ALSO: dict[str, tuple[str, ...]] = {
     "recall": ("list", "show", "why"),
     "ingest": ("recall", "daemon"),
     "remember": ("recall", "forget"),
-    "show": ("list", "why"),
+    "show": ("list", "why", "search"),
+    "search": ("recall", "show"),
+    "watch": ("ingest", "daemon"),
     "list": ("recall", "show"),
     "why": ("show", "list"),
     "forget": ("list", "remember"),
@@ -118,6 +121,7 @@ SEE_ALSO: dict[str, tuple[str, ...]] = {
 ENVIRONMENT: dict[str, str] = {
     "FORCE_COLOR": "if set, colour also where no terminal is",
     "NO_COLOR": "if set, no colour",
+    "PAGER": "the program that shows long output on a terminal; without it, none does",
     "XDG_CACHE_HOME": "where the cache folder lies, instead of `~/.cache`",
     "XDG_CONFIG_HOME": "where the configuration lies, instead of `~/.config`",
     "XDG_DATA_HOME": "where the store lies, instead of `~/.local/share`",

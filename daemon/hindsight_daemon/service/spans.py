@@ -16,6 +16,7 @@ from hindsight_daemon.store.port import Store
 
 MAX_SPANS = 40
 _SPAN_CHARS = 20_000
+_CHUNK_BYTES = 1 << 20
 
 
 def span_state(path: str, start: int, end: int, sha256: str) -> str:
@@ -38,6 +39,19 @@ def _look(path: str, start: int, end: int, sha256: str) -> tuple[str, bytes]:
 
 def _same_line(raw: bytes, sha256: str) -> bool:
     return hashlib.sha256(raw.rstrip(b"\r\n")).hexdigest() == sha256
+
+
+def _line_at(path: str, offset: int) -> int:
+    """Return the number of the line that begins at an offset, 0 if the file is gone meanwhile."""
+    breaks = 0
+    try:
+        with Path(path).open("rb") as file:
+            while offset > 0 and (data := file.read(min(offset, _CHUNK_BYTES))):
+                breaks += data.count(b"\n")
+                offset -= len(data)
+    except OSError:
+        return 0
+    return breaks + 1
 
 
 async def spans_of(store: Store, evidence: Sequence[Evidence]) -> list[TranscriptSpan]:
@@ -83,7 +97,8 @@ def _span(link: Evidence, event: Event | None, origin: Origin) -> TranscriptSpan
         # The file may hold secrets that were kept out of the store; they stay out of answers too.
         text, _ = redact(raw.decode("utf-8", "replace").rstrip("\r\n"))
         span.is_cut = len(text) > _SPAN_CHARS
-        first = origin.line or 1
+        # Counted anew: a source may number what it made of the file, such as messages.
+        span.line = first = _line_at(origin.path, origin.byte_start) or origin.line or 1
         span.lines = [
             NumberedLine(line=first + number, text=line.rstrip("\r"))
             for number, line in enumerate(cut(text, _SPAN_CHARS).split("\n"))
