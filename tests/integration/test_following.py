@@ -71,3 +71,18 @@ def test_a_folder_that_appears_later_is_followed(
         folder.mkdir(parents=True)
         (folder / f"{session.session_id}.jsonl").write_text(session.text(), encoding="utf-8")
         wait_until(lambda: client.stats().events > 0, "the new folder was noticed")
+
+
+def test_other_files_of_an_agent_are_not_taken_for_transcripts(project: Path) -> None:
+    session = fixed_migration()
+    (project / f"{session.session_id}.jsonl").write_text(session.text(), encoding="utf-8")
+    memory = project / "memory"
+    memory.mkdir()
+    (memory / "NOTES.md").write_text("## User\nhow?\n## Assistant\nlike this\n" * 9, "utf-8")
+    with running_daemon() as client:
+        wait_until(lambda: client.stats().events > 0, "the session was read")
+        report = client.ingest(())
+        assert {file.path for file in report.files} == {
+            str(project / f"{session.session_id}.jsonl")
+        }
+        assert client.stats().sessions == 1

@@ -18,7 +18,7 @@ from hindsight_daemon.ingest.open_database import OpenDatabase
 from hindsight_daemon.ingest.reader import OpenTranscript, read_head
 from hindsight_daemon.model import Record
 from hindsight_daemon.sources.fields import moment
-from hindsight_daemon.sources.port import DatabaseSource
+from hindsight_daemon.sources.port import DatabaseSource, Source
 from hindsight_daemon.sources.registry import SOURCES, sniff
 
 _JUNK = frozenset(
@@ -120,6 +120,16 @@ def default_roots(env: Mapping[str, str], home: Path) -> list[Path]:
     """Return the folders where the known agents keep transcripts, existing or not."""
     roots = [root for source in SOURCES for root in source.roots(env, home)]
     return list(dict.fromkeys(roots))
+
+
+def is_at_home(path: Path, families: Mapping[Path, tuple[Source, ...]]) -> bool:
+    """Tell whether a file below an agent's folder is a transcript of an agent that lives there.
+
+    `families` are those of `registry.families_by_root`; a file below none of them is judged by
+    its content alone. An agent's settings, indices and outputs may look like prose or a chat.
+    """
+    hosts = [families[folder] for folder in path.parents if folder in families]
+    return not hosts or any(source.matches(path) for there in hosts for source in there)
 
 
 def shallow_roots(env: Mapping[str, str], home: Path) -> frozenset[Path]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hindsight_daemon.engine.ending import judge
 from hindsight_daemon.errors import HindsightError, StorageFailed
-from hindsight_daemon.ingest.discover import find_transcripts, shallow_roots
+from hindsight_daemon.ingest.discover import find_transcripts, is_at_home, shallow_roots
 from hindsight_daemon.ingest.file_stamp import stamp_of
 from hindsight_daemon.ingest.watcher import Watcher
 from hindsight_daemon.protocol.documents import IngestResult
@@ -25,6 +25,7 @@ from hindsight_daemon.service.consolidate import consolidate_session
 from hindsight_daemon.service.drift import look_forever, roots_of
 from hindsight_daemon.service.ingest import Target, count, read_one
 from hindsight_daemon.service.services import Services
+from hindsight_daemon.sources.registry import families_by_root
 
 RECONCILE_EVERY_S = 900.0
 _CONSOLIDATE_LOOK_S = 5.0
@@ -111,6 +112,13 @@ def _mtime(path: Path) -> float:
         return 0.0
 
 
+def _size_bytes(path: Path) -> int:
+    try:
+        return stamp_of(path).size
+    except OSError:
+        return 0
+
+
 async def _is_unchanged(s: Services, path: Path) -> bool:
     checkpoint = await s.store.checkpoint(str(path))
     if checkpoint is None:
@@ -127,9 +135,12 @@ async def _is_unchanged(s: Services, path: Path) -> bool:
 
 
 async def _read_all(s: Services, paths: list[Path]) -> None:
-    for path in paths:
-        if await _is_unchanged(s, path):
-            continue
+    families = families_by_root(os.environ, Path.home())
+    changed = [
+        path for path in paths if is_at_home(path, families) and not await _is_unchanged(s, path)
+    ]
+    total_bytes = sum(map(_size_bytes, changed))
+    for path in changed:
         result = IngestResult(files=[], episodes=0, memories=0)
         try:
             stamp = stamp_of(path)
@@ -137,9 +148,9 @@ async def _read_all(s: Services, paths: list[Path]) -> None:
             final = time.time() - stamp.mtime_ns / 1e9 > s.settings.watch.idle_task_s
             params = IngestParams(paths=(), final=final)
             async with s.ingest_lock:
-                size = stamp.size
-                target = Target(path, size)
-                report = await read_one(s, params, target, Call(client="follow"), 0, size, result)
+                target = Target(path, stamp.size)
+                call = Call(client="follow")
+                report = await read_one(s, params, target, call, 0, total_bytes, result)
                 for session_id in report.sessions if result.events else ():
                     count(result, await consolidate_session(s, session_id, final=final))
         except OSError:

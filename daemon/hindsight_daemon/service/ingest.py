@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import time
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import msgspec
 
 from hindsight_daemon.engine.ending import end_after
 from hindsight_daemon.errors import HindsightError, NoInput, StorageFailed
-from hindsight_daemon.ingest.discover import default_roots, find_transcripts
+from hindsight_daemon.ingest.discover import default_roots, find_transcripts, is_at_home
 from hindsight_daemon.ingest.file_stamp import stamp_of
 from hindsight_daemon.ingest.tally import added
 from hindsight_daemon.model import Event, Key, Memory, SessionState
@@ -29,7 +30,9 @@ from hindsight_daemon.service.ingest_warnings import passed_over, warnings_of
 from hindsight_daemon.service.projects import project_for
 from hindsight_daemon.service.reading import Piece, ReadJob, event_project
 from hindsight_daemon.service.services import Services
-from hindsight_daemon.service.worker import WorkerDied
+from hindsight_daemon.service.worker import BULK_BYTES, WorkerDied
+from hindsight_daemon.sources.port import Source
+from hindsight_daemon.sources.registry import families_by_root
 from hindsight_daemon.store.port import WriteBatch
 
 _SHOWN_SKIPS = 20
@@ -54,12 +57,13 @@ def expand(
     """
     targets: list[Target] = []
     failed: list[IngestedFile] = []
+    families = families_by_root(os.environ, Path.home())
     for text in paths:
         path = Path(text)
         try:
             if not path.exists() and not path.is_symlink():
                 raise NoInput(f"`{text}` does not exist")
-            found = [one.path for one in find_transcripts(path)] if path.is_dir() else [path]
+            found = _in_folder(path, families) if path.is_dir() else [path]
             targets.extend(
                 Target(file, _size(file), label) for file in found if _has_changed(file, since)
             )
@@ -92,6 +96,13 @@ def _failure(path: str, exc: Exception) -> IngestedFile:
     return IngestedFile(path=path, error=f"cannot read `{path}`: {reason}", error_code="input.io")
 
 
+def _in_folder(folder: Path, families: Mapping[Path, tuple[Source, ...]]) -> list[Path]:
+    found = [one.path for one in find_transcripts(folder) if is_at_home(one.path, families)]
+    if not found:
+        raise NoInput(f"folder `{folder}` holds no transcripts of an agent that lives there")
+    return found
+
+
 def agent_roots() -> list[Path]:
     """Return the agents' own transcript folders that exist for this user."""
     return [root for root in default_roots(os.environ, Path.home()) if root.is_dir()]
@@ -110,6 +121,9 @@ async def ingest(s: Services, params: IngestParams, call: Call) -> IngestResult:
         )
     since = moment("since", params.since)
     targets, failed = await asyncio.to_thread(expand, paths, params.label, since)
+    if not params.paths:
+        # An agent that is installed but was never used is no problem of this call.
+        failed = [one for one in failed if one.error_code != NoInput.code]
     total_bytes = sum(target.size_bytes for target in targets)
     result = IngestResult(files=failed, episodes=0, memories=0, dry_run=params.dry_run)
     touched: dict[str, None] = {}
@@ -158,13 +172,17 @@ async def read_one(
     """Read one transcript to its end; problems of the file end up in its report."""
     name = target.label or str(target.path)
     report = IngestedFile(path=name, size_bytes=target.size_bytes)
+
+    async def progress(reached: int) -> None:
+        await call.report("read", done_bytes + reached, total_bytes, name)
+
     try:
         try:
-            await _read_pieces(s, params, target, report, call, done_bytes, total_bytes, result)
+            is_bulk = total_bytes >= BULK_BYTES
+            await _read_pieces(s, params, target, report, progress, result, is_bulk=is_bulk)
         except WorkerDied:
             # Once more, from the checkpoint of what was stored, in this process.
-            small = msgspec.structs.replace(target, size_bytes=0)
-            await _read_pieces(s, params, small, report, call, done_bytes, total_bytes, result)
+            await _read_pieces(s, params, target, report, progress, result, is_bulk=False)
     except StorageFailed:
         # The transcript is fine, our disk is not: stop the whole run, the checkpoint holds.
         raise
@@ -190,10 +208,10 @@ async def _read_pieces(
     params: IngestParams,
     target: Target,
     report: IngestedFile,
-    call: Call,
-    done_bytes: int,
-    total_bytes: int,
+    progress: Callable[[int], Awaitable[None]],
     result: IngestResult,
+    *,
+    is_bulk: bool,
 ) -> None:
     former = None if params.dry_run else await s.store.checkpoint(report.path)
     job = ReadJob(
@@ -206,15 +224,17 @@ async def _read_pieces(
         cwd=params.cwd,
         label=target.label,
         final=params.final,
+        own_folders=tuple(
+            str(folder) for folder in (s.paths.data_dir, s.paths.state_dir, s.paths.cache_dir)
+        ),
     )
-    async with contextlib.aclosing(s.worker.read(job, target.size_bytes)) as pieces:
+    async with contextlib.aclosing(s.worker.read(job, is_bulk=is_bulk)) as pieces:
         is_first = True
         async for piece in pieces:
             piece, former = counted(piece, former, is_first=is_first, at=job.now)
             is_first = False
             await _store(s, params, piece, report, result)
-            reached = min(piece.batch.checkpoint.offset, report.size_bytes)
-            await call.report("read", done_bytes + reached, total_bytes, report.path)
+            await progress(min(piece.batch.checkpoint.offset, report.size_bytes))
 
 
 async def _store(

@@ -31,7 +31,7 @@ from hindsight_daemon.service.worker_frames import (
 )
 
 BULK_BYTES = 2 * 1024 * 1024
-"""From this size on a transcript is worth a process, which takes half a second to start."""
+"""From this size on what is to be read is worth a process, which takes half a second to start."""
 
 IDLE_S = 20.0
 _READ_AHEAD_BYTES = 4 * 1024 * 1024
@@ -56,9 +56,9 @@ class Worker:
         """Tell whether there is a child."""
         return self._process is not None and self._process.returncode is None
 
-    async def read(self, job: ReadJob, size_bytes: int) -> AsyncGenerator[Piece, None]:
+    async def read(self, job: ReadJob, *, is_bulk: bool) -> AsyncGenerator[Piece, None]:
         """Yield the pieces of a transcript; raises `WorkerDied`, or what reading raises."""
-        if size_bytes < BULK_BYTES:
+        if not is_bulk:
             async for piece in _ahead(read(job, self._last_turns)):
                 yield piece
             return
