@@ -9,7 +9,7 @@ from typing import Literal
 from hindsight_daemon.model import Record
 
 INDEX_FROM_ROWS = 1_000
-VECTOR_INDEX_FROM_ROWS = 5_000
+VECTOR_INDEX_FROM_ROWS = 2_000
 FRAGMENTS_BUSY = 24
 ROWS_PER_FRAGMENT = 1_000
 FRAGMENTS_IDLE = 10
