@@ -34,6 +34,8 @@ def segment(events: Iterable[Event]) -> Iterator[Task]:
     """
     open_tasks: OrderedDict[str, _OpenTask] = OrderedDict()
     for event in events:
+        if event.is_synthetic and event.tool is not None:
+            continue  # what a memory was asked and answered teaches nothing
         session = _session_of(event, open_tasks)
         task = open_tasks.get(session)
         if _starts_task(event) and (task is None or not task.takes(event)):

@@ -11,7 +11,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+import msgspec
+
 from hindsight_daemon.engine.fusion import CONTEXT_KEY_KIND
+from hindsight_daemon.engine.own_tail import OwnTail
 from hindsight_daemon.ingest.discover import project_of
 from hindsight_daemon.ingest.transcript import TranscriptBatch, read_transcript
 from hindsight_daemon.model import Checkpoint, Event, Key, Memory, Record
@@ -34,6 +37,8 @@ class ReadJob(Record, frozen=True, kw_only=True, tag="read"):
     cwd: str = ""
     label: str = ""
     final: bool = True
+    own_folders: tuple[str, ...] = ()
+    """Folders in which only hindsight works; sessions there are its own."""
 
 
 class Piece(Record, frozen=True, kw_only=True):
@@ -45,12 +50,13 @@ class Piece(Record, frozen=True, kw_only=True):
 
 
 class LastTurns:
-    """The latest turn of each session, for the key of the next one.
+    """The latest turn of each session, for the key of the next one; and what is our own in them.
 
     Bounded and not durable: after a restart one turn of a running session lacks that key.
     """
 
     def __init__(self) -> None:
+        self.own_tail = OwnTail()
         self._turns: OrderedDict[str, Memory] = OrderedDict()
 
     def exchange(self, turn: Memory) -> Memory | None:
@@ -74,7 +80,9 @@ def read(job: ReadJob, last_turns: LastTurns) -> Iterator[Piece]:
         label=job.label,
         final=job.final,
     )
-    for batch in batches:
+    for raw in batches:
+        events = last_turns.own_tail.take(raw.events, job.own_folders)
+        batch = msgspec.structs.replace(raw, events=events)
         turns: list[Memory] = []
         keys: list[Key] = []
         for event in batch.events:
