@@ -19,6 +19,7 @@ KINDRED = {
     "claude-code": ("claude-code", "claude-code-export"),
     "codex": ("codex", "codex-document", "chat-lines"),
     "cline": ("cline", "cline-store"),
+    "opencode": ("opencode-tree",),
 }
 """Folders of public transcripts that hold more than one family.
 

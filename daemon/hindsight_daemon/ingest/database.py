@@ -64,7 +64,11 @@ def database_source(database: OpenDatabase, name: str = "") -> DatabaseSource:
     """
     head = database.head()
     best, found = 0.0, None
-    families = [source for source in SOURCES if isinstance(source, DatabaseSource)]
+    families = [
+        source
+        for source in SOURCES
+        if source.container == "database" and isinstance(source, DatabaseSource)
+    ]
     for source in families:
         if name and source.name != name:
             continue
@@ -103,7 +107,20 @@ def read_database(
     with OpenDatabase(path, shown) as database:
         source = database_source(database, source_name)
         context = TranscriptContext(path=shown, project=project)
-        yield from _Reading(database, source, context, stamp, checkpoint).sessions(final=final)
+        yield from read_sessions(database, source, context, stamp, checkpoint, final=final)
+
+
+def read_sessions(
+    database: OpenDatabase,
+    source: DatabaseSource,
+    context: TranscriptContext,
+    stamp: FileStamp,
+    checkpoint: Checkpoint | None,
+    *,
+    final: bool,
+) -> Iterator[TranscriptBatch]:
+    """Yield what the sessions of an open database hold beyond the checkpoint."""
+    yield from _Reading(database, source, context, stamp, checkpoint).sessions(final=final)
 
 
 class _Reading:

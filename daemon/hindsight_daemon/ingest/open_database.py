@@ -31,23 +31,30 @@ _LOCKED = frozenset((sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED))
 class OpenDatabase:
     """A database open for reading (a `Tables`); use as a context manager.
 
-    `lost_rows` counts the rows that `row` could not give. Raises as `Tables` says, on opening
+    `lost_rows` counts the rows that `row` could not give. A `connection` that is given instead
+    is closed with it. Raises as `Tables` says, on opening
     also `PermissionProblem`.
     """
 
-    def __init__(self, path: Path, label: str, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        path: Path,
+        label: str,
+        *,
+        busy_timeout_s: float = BUSY_TIMEOUT_S,
+        connection: sqlite3.Connection | None = None,
+    ) -> None:
         self.label = label
         self.lost_rows = 0
         self._columns: dict[str, frozenset[str]] = {}
         self._deadline = 0.0
         try:
-            self._connection = sqlite3.connect(
+            self._connection = connection or sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode=ro",
                 uri=True,
                 timeout=busy_timeout_s,
                 isolation_level=None,
                 check_same_thread=False,
-                cached_statements=32,
             )
         except sqlite3.Error as exc:
             raise self._translated(exc) from exc

@@ -21,6 +21,7 @@ from hindsight_daemon.ingest.batch import (
 )
 from hindsight_daemon.ingest.checkpoint import FileFacts, Resume, plan, prefix_hash
 from hindsight_daemon.ingest.database import read_database
+from hindsight_daemon.ingest.json_tree import read_tree
 from hindsight_daemon.ingest.reader import (
     MAX_LINE_BYTES,
     Head,
@@ -32,7 +33,14 @@ from hindsight_daemon.ingest.reader import (
 )
 from hindsight_daemon.ingest.redact import redact_event
 from hindsight_daemon.model import Checkpoint, Event
-from hindsight_daemon.sources.port import Parser, RawLine, Skipped, Source, TranscriptContext
+from hindsight_daemon.sources.port import (
+    DatabaseSource,
+    Parser,
+    RawLine,
+    Skipped,
+    Source,
+    TranscriptContext,
+)
 from hindsight_daemon.sources.registry import sniff, source_named
 
 __all__ = ["BATCH_EVENTS", "TranscriptBatch", "read_transcript"]
@@ -77,6 +85,15 @@ def read_transcript(
             return
         source = _choose(head, checkpoint, source_name, shown, final=final)
         if source is None:
+            return
+        if source.container == "database":
+            raise BadInput(
+                f"`{shown}` is no SQLite database, where `{source.name}` keeps its sessions"
+            )
+        if isinstance(source, DatabaseSource):
+            yield from read_tree(
+                path, source, shown=shown, checkpoint=checkpoint, project=project, final=final
+            )
             return
         facts = _facts(transcript)
         resume = _resume(transcript, facts, checkpoint, source)

@@ -35,7 +35,7 @@ class OpenCode:
 
     name = AGENT
     parser_version = 1
-    container: Literal["database"] = "database"
+    container: Literal["database", "tree"] = "database"
     is_shallow = True
 
     def score(self, head: str, path: str) -> float:  # noqa: ARG002 - tables say it all

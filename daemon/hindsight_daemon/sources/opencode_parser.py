@@ -55,13 +55,13 @@ def message_records(
     base["model"] = model
     base["cwd"] = string(mapping(message.get("path")).get("cwd"))
     base["is_summary"] = message.get("summary") is True
-    reason, has_call = "", False
+    reason, calls_last = "", False
     for place, (part_id, data) in enumerate(parts):
         kind = string(data.get("type"))
         own = {**base, "id": part_id, "data": data}
         status = string(mapping(data.get("state")).get("status"))
         if kind == "tool":
-            has_call = True
+            calls_last = True
             if status != "pending" or is_whole:
                 yield StoredRecord(
                     number=number + 2 * place,
@@ -73,10 +73,11 @@ def message_records(
             continue
         if kind == "step-finish":
             reason = string(data.get("reason"))
+        calls_last = calls_last and kind != "text"
         if is_whole or kind not in ("text", "reasoning") or mapping(data.get("time")).get("end"):
             yield StoredRecord(number=number + 2 * place, fields={**own, "type": "part"})
     if is_whole:
-        finish = string(message.get("finish")) or reason or ("tool-calls" if has_call else "stop")
+        finish = string(message.get("finish")) or reason or ("tool-calls" if calls_last else "stop")
         ending = {**base, "type": "end", "finish": finish, "error": message.get("error")}
         ending["completed"] = times.get("completed")
         yield StoredRecord(number=number + 2 * len(parts), fields=ending)

@@ -75,8 +75,12 @@ class Source(Protocol):
     parser_version: int
 
     @property
-    def container(self) -> Literal["lines", "document", "database"]:
-        """What holds the transcript; a `database` source is a `DatabaseSource`."""
+    def container(self) -> Literal["lines", "document", "database", "tree"]:
+        """What holds the transcript.
+
+        A `database` source is a `DatabaseSource`. So is a `tree` source, whose transcript is a
+        document that names a session; `ingest.json_tree` shows the files beside it as tables.
+        """
 
     def score(self, head: str, path: str) -> float:
         """Rate from 0 to 1 how surely a transcript that begins with `head` is of this family.
@@ -134,7 +138,7 @@ class StoredRecord(Record, frozen=True, kw_only=True):
 
 @runtime_checkable
 class DatabaseSource(Source, Protocol):
-    """A family whose transcripts are sessions in a SQLite database."""
+    """A family whose transcripts are sessions in a SQLite database, or in what is shown as one."""
 
     is_shallow: bool
     """The databases lie in the roots themselves, whose subfolders are not to be looked into."""
