@@ -169,6 +169,7 @@ def _paths(context: AppContext) -> Any:
 
 
 def _tell(error: HindsightError, context: AppContext, argv: list[str]) -> int:
+    error = errors.with_better_hint(error, argv)
     # A command line that could not be parsed may have its `--json` in the part never reached.
     wants_json = context.options.json or "--json" in argv[: _end_of_options(argv)]
     output = Output(

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from hindsight_cli.wording import count
 from hindsight_daemon import launch
 from hindsight_daemon.config import Settings, load_settings
 from hindsight_daemon.errors import HindsightError
@@ -20,6 +21,7 @@ from hindsight_daemon.paths import Paths
 from hindsight_daemon.protocol.documents import Check
 
 _MIN_PYTHON = (3, 11)
+_LITTLE_BYTES = 256 * 2**20
 
 
 def ok(name: str, message: str) -> Check:
@@ -115,7 +117,7 @@ def check_disk(paths: Paths, settings: Settings | None) -> Check:
     said = f"{free // 2**20} MiB free"
     if free < reserve:
         return problem("disk", f"{said}, writes stop below {reserve // 2**20}", "free some space")
-    if free < 4 * reserve:
+    if free < max(4 * reserve, _LITTLE_BYTES):
         return warning("disk", f"{said}, which is little")
     return ok("disk", said)
 
@@ -177,22 +179,23 @@ def check_spool(paths: Paths) -> Check:
     if failed:
         return warning(
             "spool",
-            f"{len(failed)} writes could not be carried out, such as `{failed[0]}`",
+            f"{count(len(failed), 'write')} could not be carried out, such as `{failed[0]}`",
             f"look into `{paths.spool_dir}`",
         )
     if streams:
         file = paths.spool_dir / streams[0]
         return warning(
             "spool",
-            f"{len(streams)} piped transcripts are unfinished or still being read",
+            f"{count(len(streams), 'piped transcript')} unfinished or still being read",
             f"if nothing pipes now: `hindsight ingest {file}`, then remove it",
         )
     if kept and not waiting:
         file = paths.spool_dir / kept[0]
         return warning(
-            "spool", f"{len(kept)} piped transcripts were read and are left", f"rm {file}"
+            "spool", f"{count(len(kept), 'piped transcript')} left over, already read", f"rm {file}"
         )
-    return ok("spool", f"{len(waiting)} writes wait for a daemon" if waiting else "empty")
+    waits = f"{count(len(waiting), 'write')} waiting for a daemon"
+    return ok("spool", waits if waiting else "empty")
 
 
 def local_checks(paths: Paths, env: Mapping[str, str]) -> list[Check]:

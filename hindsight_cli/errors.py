@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 import typer
 
+from hindsight_cli.verbs import VERBS
 from hindsight_daemon.errors import (
     AmbiguousId,
     Bug,
@@ -37,9 +38,19 @@ def usage_problem(exc: Exception) -> UsageProblem:
     format_message = getattr(exc, "format_message", None)
     message = str(format_message() if callable(format_message) else exc).strip().rstrip(".")
     message = " ".join(message.split()).replace("'", "`")
+    message, _, near = message.partition(". Did you mean ")
     context = getattr(exc, "ctx", None)
     command = context.command_path if context is not None else "hindsight"
-    return UsageProblem(message[:1].lower() + message[1:], hint=f"`{command} --help`")
+    hint = f"did you mean {near}" if near else f"`{command} --help`"
+    return UsageProblem(message[:1].lower() + message[1:], hint=hint)
+
+
+def with_better_hint(error: HindsightError, argv: list[str]) -> HindsightError:
+    """Point a usage error that says no more than the general help to the help of its command."""
+    verb = next((word for word in argv if not word.startswith("-")), "")
+    if isinstance(error, UsageProblem) and error.hint == error.default_hint and verb in VERBS:
+        return UsageProblem(error.message, hint=f"`hindsight {verb} --help`", **error.detail)
+    return error
 
 
 def hint_of(error: HindsightError) -> str:

@@ -82,6 +82,8 @@ def _take_value(parsed: Parsed, name: str, value: str) -> bool:
     if key in _NUMBERS:
         if not (value.isascii() and value.isdigit()):
             return False
+        if not int(value):
+            return False
         parsed.params[key] = int(value)
     else:
         parsed.params[key] = value

@@ -5,6 +5,8 @@ Pure: works on documents.
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from hindsight_cli.output import Output
 from hindsight_cli.wording import count, size
 from hindsight_daemon.errors import BadInput, HindsightError, NoInput, error_classes
@@ -60,6 +62,16 @@ def is_useless(file: IngestedFile) -> bool:
     return bool(file.error) or (not file.sessions and file.skipped_total > 0)
 
 
+def without_empty_folders(result: IngestResult) -> tuple[IngestResult, list[str]]:
+    """Return the result less the agents' folders that hold nothing yet, and what they say.
+
+    Nobody named these folders, so that an agent which was installed and never used is no failure.
+    """
+    empty = [file for file in result.files if file.error_code == NoInput.code]
+    rest = [file for file in result.files if file.error_code != NoInput.code]
+    return structs.replace(result, files=rest), [file.error for file in empty]
+
+
 def exit_code(result: IngestResult) -> int:
     """Return 66 if a path was missing or empty, the first failure's code if all was unusable."""
     if any(file.error_code == NoInput.code for file in result.files):
@@ -69,12 +81,15 @@ def exit_code(result: IngestResult) -> int:
     return next((_class_of(f.error_code).exit_code for f in result.files if f.error), 65)
 
 
+def failures(result: IngestResult) -> dict[str, str]:
+    """Return the message of every file that failed, with its hint."""
+    return {file.error: file.hint for file in result.files if file.error}
+
+
 def problems(result: IngestResult) -> list[str]:
-    """Return a line for every file that failed and for the lines that were passed over."""
+    """Return a line for the lines that were passed over, and what else is to be said of files."""
     told: list[str] = []
     for file in result.files:
-        if file.error:
-            told.append(f"{file.error}{f' ({file.hint})' if file.hint else ''}")
         for skip in file.skipped[:_SHOWN_SKIPS]:
             told.append(f"{file.path}:{skip.line}: skipped: {skip.reason}")
         if (more := file.skipped_total - min(len(file.skipped), _SHOWN_SKIPS)) > 0:
@@ -92,12 +107,15 @@ def lines_of(result: IngestResult, out: Output) -> list[str]:
         for file in shown
     ]
     lines = out.table(("EVENTS", "SESSIONS", "SOURCE", "TRANSCRIPT"), rows)
+    usable = sum(not file.error for file in result.files)
+    if result.files and not usable:
+        return []
     if result.dry_run:
         size_bytes = sum(file.size_bytes for file in result.files)
-        looked = f"{count(len(result.files), 'transcript')}, {size(size_bytes)}"
+        looked = f"{count(usable, 'transcript')}, {size(size_bytes)}"
         return [*lines, f"{looked}: {count(result.events, 'new event')} would be read"]
     total = (
-        f"{count(len(result.files), 'transcript')}, {count(result.events, 'new event')}: "
+        f"{count(usable, 'transcript')}, {count(result.events, 'new event')}: "
         f"{count(result.episodes, 'episode')}, {count(result.memories, 'memory', 'memories')}"
     )
     lines.append(f"{total} in {result.took_ms / 1000:.1f} s")

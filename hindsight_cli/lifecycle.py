@@ -110,7 +110,8 @@ def connect(
     except (DaemonUnavailable, DeadlineExceeded, PermissionProblem, Busy) as exc:
         if fallback == "none":
             raise
-        notices.append(f"no daemon ({exc.message}): reading the store directly, which is slower")
+        remedy = f" ({exc.hint})" if isinstance(exc, PermissionProblem) else ""
+        notices.append(f"{exc.message}{remedy}: reading the store directly, which is slower")
         return Connection(_read_only_client(timeout_s, client_name), notices, is_read_only=True)
     if (notice := _check_version(client)) is not None:
         notices.append(notice)

@@ -120,10 +120,12 @@ def probe(paths: Paths, *, timeout_s: float = 1.0) -> Probe:
     try:
         sock = connect_socket(path, timeout_s)
     except (OSError, DaemonUnavailable) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
+        problem = f"`{path}`: {reason}"
         if is_lock_held(paths):
             state: ProbeState = "starting" if not discovery else "unreachable"
-            return Probe(state, path, discovery, f"`{path}`: {exc}")
-        return Probe("absent", path, discovery, f"`{path}`: {exc}")
+            return Probe(state, path, discovery, problem)
+        return Probe("absent", path, discovery, problem)
     sock.close()
     return Probe("ready", path, discovery)
 
@@ -260,7 +262,7 @@ def ensure_running(paths: Paths, *, timeout_s: float = START_TIMEOUT_S) -> Probe
         return found
     if os.environ.get("HINDSIGHT_NO_AUTOSTART"):
         raise DaemonUnavailable(
-            f"no daemon answers ({found.problem}) and HINDSIGHT_NO_AUTOSTART is set",
+            f"no daemon answers at `{found.socket}` and HINDSIGHT_NO_AUTOSTART is set",
             hint="`hindsight daemon start`",
         )
     deadline = time.monotonic() + timeout_s

@@ -14,7 +14,9 @@ from hindsight_cli.choices import DryRun
 from hindsight_cli.context import AppContext, app_context, command_app
 from hindsight_cli.errors import EXIT_INTERRUPTED
 from hindsight_cli.later import keep_for_later
+from hindsight_cli.output import Output
 from hindsight_daemon.errors import DaemonUnavailable, NoInput, UsageProblem
+from hindsight_daemon.protocol.document import Notice
 from hindsight_daemon.protocol.documents import IngestResult
 
 app = command_app()
@@ -108,16 +110,29 @@ def run(options: Options, context: AppContext) -> int:
         result, is_whole = read_stream(options, context, head)
     else:
         result = read_paths(options, context)
+    if not options.paths:
+        result, empty = ingest_report.without_empty_folders(result)
+        result.warnings.extend(Notice(code="ingest.empty", message=text) for text in empty)
     out = context.output
+    code = ingest_report.exit_code(result)
     if not out.is_json:
-        for problem in ingest_report.problems(result):
-            out.warn(problem)
-        for notice in result.warnings:
-            out.note(notice.message)
+        _tell(result, out, is_failure=code != 0)
     is_postponed = any(notice.code == "spooled" for notice in result.warnings)
     if out.is_json or not (out.is_quiet or is_postponed):
         out.result(result, lambda: ingest_report.lines_of(result, out))
-    return ingest_report.exit_code(result) if is_whole else EXIT_INTERRUPTED
+    return code if is_whole else EXIT_INTERRUPTED
+
+
+def _tell(result: IngestResult, out: Output, *, is_failure: bool) -> None:
+    for message, hint in ingest_report.failures(result).items():
+        if is_failure:
+            out.error(message, hint)
+        else:
+            out.warn(f"{message} ({hint})" if hint else message)
+    for problem in ingest_report.problems(result):
+        out.warn(problem)
+    for notice in result.warnings:
+        out.note(notice.message)
 
 
 @app.command(

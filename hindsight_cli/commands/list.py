@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 import typer
@@ -20,8 +21,11 @@ from hindsight_cli.choices import (
 from hindsight_cli.context import AppContext, app_context, command_app
 from hindsight_cli.output import Output
 from hindsight_cli.wording import MEMORY_HEADINGS, memory_rows, moment
+from hindsight_daemon.errors import UsageProblem
 from hindsight_daemon.model import STATUSES
 from hindsight_daemon.protocol.documents import ListResult
+
+_ID = re.compile(r"[0-9a-f][0-9a-f-]{0,35}")
 
 app = command_app()
 
@@ -55,6 +59,10 @@ def lines_of(result: ListResult, out: Output) -> list[str]:
 
 def run(options: Options, context: AppContext) -> int:
     """Ask and print."""
+    if options.before and not _ID.fullmatch(options.before):
+        raise UsageProblem(
+            f"`{options.before}` is no id", hint="`--before` takes an id of `hindsight list`"
+        )
     now = when.local_now()
     params = structs.asdict(options)
     params["since"] = when.as_param(options.since, now)

@@ -19,6 +19,7 @@ from hindsight_cli.choices import (
 )
 from hindsight_cli.context import AppContext, app_context, command_app
 from hindsight_cli.stdin import text_or_stdin
+from hindsight_daemon.errors import UsageProblem
 
 Form = Literal["text", "context", "json"]
 INCLUDABLE = ("stale", "contradicted", "superseded", "archived")
@@ -50,6 +51,8 @@ class Options(Struct):
 def run(options: Options, context: AppContext) -> int:
     """Ask and print."""
     now = when.local_now()
+    if options.budget_tokens is not None and options.budget_tokens < 1:
+        raise UsageProblem(f"a budget of {options.budget_tokens} tokens holds nothing")
     if options.form == "json":
         context.options.json = True
     with context.reading() as client:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from hindsight_cli.ingest_report import exit_code, join, lines_of, problems
+from hindsight_cli.ingest_report import (
+    exit_code,
+    failures,
+    join,
+    lines_of,
+    problems,
+    without_empty_folders,
+)
 from hindsight_cli.output import Output
 from hindsight_daemon.protocol.documents import IngestedFile, IngestResult, SkippedLine
 
@@ -51,7 +58,14 @@ def test_skipped_lines_are_named_and_the_rest_counted() -> None:
     told = problems(result(GARBAGE, UNREADABLE))
     assert told[0] == "/t/bad.jsonl:1: skipped: not JSON"
     assert told[3] == "/t/bad.jsonl: 6 more lines skipped"
-    assert told[4] == "`/t/x` is binary"
+    assert len(told) == 4
+    assert failures(result(GARBAGE, UNREADABLE)) == {"`/t/x` is binary": ""}
+
+
+def test_an_agent_that_was_never_used_is_no_failure() -> None:
+    rest, empty = without_empty_folders(result(GOOD, MISSING))
+    assert (rest.files, empty) == ([GOOD], ["`/t/none` is not there"])
+    assert exit_code(rest) == 0
 
 
 def test_the_report_lists_what_was_new_and_sums_up() -> None:
@@ -60,6 +74,11 @@ def test_the_report_lists_what_was_new_and_sums_up() -> None:
         "3 events  1 session  codex  /t/good.jsonl",
         "2 transcripts, 3 new events: 1 episode, 2 memories in 0.0 s",
     ]
+
+
+def test_files_that_failed_are_not_counted_as_read() -> None:
+    assert lines_of(result(UNREADABLE, MISSING), Output()) == []
+    assert lines_of(result(GOOD, MISSING), Output())[-1].startswith("1 transcript, ")
 
 
 def test_steps_of_one_stream_add_up_to_one_file() -> None:

@@ -37,6 +37,7 @@ from hindsight_daemon.version import PROTOCOL_VERSIONS, VERSION
 _log = logging.getLogger("hindsight.daemon")
 GRACE_S = 5.0
 _IDLE_CHECK_S = 0.25
+_REOPEN_S = 2.0
 
 
 def report_ready(fd: int | None, line: bytes) -> None:
@@ -120,13 +121,19 @@ class Daemon:
         return Ack(message=f"daemon {os.getpid()} is stopping")
 
     async def open(self) -> None:
-        """Load the store and begin to answer; a failure is what every later call answers."""
-        try:
-            self.services = await open_services(self.paths, self.settings, SystemClock())
-        except HindsightError as exc:
-            _log.error("store.failed", extra=facts(code=exc.code, reason=exc.message))
-            self.dispatcher.failure = exc
-            return
+        """Load the store and begin to answer; until it opens, calls are answered with the failure.
+
+        Tried again and again: a disk is freed, a mode is mended, and nobody restarts a daemon.
+        """
+        while self.services is None:
+            try:
+                self.services = await open_services(self.paths, self.settings, SystemClock())
+            except HindsightError as exc:
+                former, self.dispatcher.failure = self.dispatcher.failure, exc
+                if former is None or former.message != exc.message:
+                    _log.error("store.failed", extra=facts(code=exc.code, reason=exc.message))
+                await asyncio.sleep(_REOPEN_S)
+        self.dispatcher.failure = None
         self.services.stop_when_idle = self._request_idle_stop
         self.dispatcher.handlers.update(handlers_of(self.services))
         _log.info("daemon.ready", extra=facts(after_s=round(time.monotonic() - self.started, 2)))
