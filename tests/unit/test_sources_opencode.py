@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hindsight_daemon.ingest.file_stamp import stamp_of
 from tests.support.databases import START_MS, Follower, OpenCodeWriter
 from tests.support.transcripts import events_of, told
 
@@ -135,8 +136,14 @@ def test_a_crash_in_an_answer_leaves_what_was_written_to_the_last_reading(
 ) -> None:
     writer.message("ses_1", "msg_2", "assistant")
     writer.part("ses_1", "msg_2", "prt_1", type="text", text="Half a sen", time={"start": 1})
-    assert Follower(writer.path).read() == []
-    assert [e.text for e in Follower(writer.path, final=True).read()] == ["Half a sen", ""]
+    follower = Follower(writer.path)
+    assert follower.read() == []
+    assert follower.checkpoint is not None
+    assert follower.checkpoint.mtime_ns != stamp_of(writer.path).mtime_ns
+    follower.final = True
+    assert [event.text for event in follower.read()] == ["Half a sen", ""]
+    assert follower.read() == []
+    assert follower.checkpoint.mtime_ns == stamp_of(writer.path).mtime_ns
 
 
 def test_a_subagent_has_its_caller_and_what_was_reverted_is_left_out(

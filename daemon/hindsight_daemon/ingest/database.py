@@ -54,6 +54,9 @@ class _Progress(msgspec.Struct, omit_defaults=True):
 
     seen: set[str] = set()
     """Digests of key and mark of the sessions that were read."""
+    open: set[str] = set()
+    """Those among them that were read while they might still be written, so that something may
+    have been left out; a final reading goes through them once more."""
     resumable: dict[str, _Resumable] = {}
 
 
@@ -155,15 +158,19 @@ class _Reading:
         digests = {_digest(one) for one in stored}
         # What is gone from the database need not be remembered.
         self._progress.seen &= digests
+        self._progress.open &= digests
         for key in self._progress.resumable.keys() - {one.key for one in stored}:
             del self._progress.resumable[key]
-        fresh = [one for one in stored if _digest(one) not in self._progress.seen]
+        done = self._progress.seen - self._progress.open if final else self._progress.seen
+        fresh = [one for one in stored if _digest(one) not in done]
         for number, session in enumerate(fresh):
+            digest = _digest(session)
             try:
                 yield from self._session(session, final=final)
             except BadInput as exc:
                 self._skip(0, f"session `{session.key}`: {exc.message}")
-            self._progress.seen.add(_digest(session))
+            self._progress.seen.add(digest)
+            (self._progress.open.discard if final else self._progress.open.add)(digest)
             self._share_done = (number + 1) / len(fresh)
             if self._is_full():
                 yield self._batch()
@@ -237,9 +244,10 @@ class _Reading:
                 parser_version=self._source.parser_version,
                 device=self._stamp.device,
                 inode=self._stamp.inode,
-                # Until the last batch is stored the database has to count as changed.
+                # Until the last batch is stored the database has to count as changed, and while
+                # there are open sessions, for the reading that closes them.
                 size=self._stamp.size if self._share_done == 1.0 else 0,
-                mtime_ns=self._stamp.mtime_ns,
+                mtime_ns=0 if self._progress.open else self._stamp.mtime_ns,
                 offset=int(self._stamp.size * self._share_done),
                 state=msgspec.json.encode(self._progress).decode("utf-8"),
             ),

@@ -17,6 +17,7 @@ from hindsight_daemon.sources.port import (
     TranscriptContext,
 )
 from hindsight_daemon.sources.table_rows import (
+    ROW_ID,
     json_value,
     keys_of,
     marks_by,
@@ -60,9 +61,9 @@ class GooseDatabase:
         return path.name == "sessions.db"
 
     def sessions(self, tables: Tables) -> list[StoredSession]:
-        """Mark sessions by their own time and the number, last id and time of messages."""
+        """Mark sessions by their own time, number and places of messages, which never change."""
         rows = marks_by(tables, "sessions", "id", "updated_at")
-        messages = marks_by(tables, "messages", "session_id", "id", "created_timestamp")
+        messages = marks_by(tables, "messages", "session_id", ROW_ID)
         keys = keys_of(tables, "sessions", "id", "1", ("created_at", "id"))
         return [
             StoredSession(key=key, mark=f"{rows.get(key)} {messages.get(key)}")
@@ -74,11 +75,11 @@ class GooseDatabase:
         session = named_row(tables, "sessions", _SESSION, "id = ?", key)
         yield StoredRecord(number=0, fields={**session, "id": key})
         order = ("created_timestamp", "id")
-        listed = keys_of(tables, "messages", "rowid", "session_id = ?", order, key)
+        listed = keys_of(tables, "messages", ROW_ID, "session_id = ?", order, key)
         for number, row_id in enumerate(listed, 1):
             row = named_row(tables, "messages", _MESSAGE, "rowid = ?", row_id)
             fields = {
-                "id": string(row.get("message_id")) or f"row {row_id}",
+                "id": string(row.get("message_id")),
                 "role": string(row.get("role")) or "(none)",
                 "created": row.get("created_timestamp"),
                 "content": json_value(row.get("content_json")),

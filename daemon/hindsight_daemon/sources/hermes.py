@@ -17,6 +17,7 @@ from hindsight_daemon.sources.port import (
     TranscriptContext,
 )
 from hindsight_daemon.sources.table_rows import (
+    ROW_ID,
     json_value,
     keys_of,
     marks_by,
@@ -100,8 +101,8 @@ class Hermes:
         return path.name == "state.db"
 
     def sessions(self, tables: Tables) -> list[StoredSession]:
-        """Mark sessions by number, last id and last time of their messages."""
-        messages = marks_by(tables, "messages", "session_id", "id", "timestamp")
+        """Mark sessions by number and places of their messages, which never change."""
+        messages = marks_by(tables, "messages", "session_id", ROW_ID)
         keys = keys_of(tables, "sessions", "id", "1", ("started_at", "id"))
         return [StoredSession(key=key, mark=str(messages.get(key))) for key in map(str, keys)]
 

@@ -19,6 +19,7 @@ from hindsight_daemon.sources.port import (
     TranscriptContext,
 )
 from hindsight_daemon.sources.table_rows import (
+    ROW_ID,
     json_value,
     keys_of,
     marks_by,
@@ -28,6 +29,7 @@ from hindsight_daemon.sources.table_rows import (
 
 _TABLES = {"session": "id", "message": "id session_id data", "part": "id message_id data"}
 _FORKS = ("kilo",)
+_RECENT_MS = 2 * 24 * 3600 * 1000
 
 
 class OpenCode:
@@ -56,15 +58,26 @@ class OpenCode:
         return path.suffix == ".db" and path.name.startswith((AGENT, *_FORKS))
 
     def sessions(self, tables: Tables) -> list[StoredSession]:
-        """Mark sessions by times and numbers of their rows; deleted rows move no time."""
+        """Mark sessions by times, numbers and places of their rows; deleted rows move no time.
+
+        Only rows of sessions in use lately are looked into for changes in their place, since
+        that means to go through the table; the rest is read from its indices. A session that
+        falls out of use is read once more for that.
+        """
         rows = marks_by(tables, "session", "id", "time_updated", "time_archived", "revert")
-        messages = marks_by(tables, "message", "session_id", "time_updated")
-        parts = marks_by(tables, "part", "session_id", "time_updated")
+        messages = marks_by(tables, "message", "session_id", ROW_ID)
+        parts = marks_by(tables, "part", "session_id", ROW_ID)
+        recent = _recent(tables)
+        times = [
+            marks_by(tables, table, "session_id", "time_updated", among=recent)
+            for table in ("message", "part")
+        ]
         keys = keys_of(tables, "session", "id", "1", ("time_created", "id"))
         return [
             StoredSession(
                 key=key,
-                mark=f"{rows.get(key)} {messages.get(key)} {parts.get(key)}",
+                mark=f"{rows.get(key)} {messages.get(key)} {parts.get(key)} "
+                f"{[one.get(key) for one in times]}",
             )
             for key in map(str, keys)
         ]
@@ -102,6 +115,15 @@ class OpenCode:
     def parser(self, context: TranscriptContext) -> Parser:
         """Return a new parser for one session."""
         return OpenCodeParser(context)
+
+
+def _recent(tables: Tables) -> list[str] | None:
+    """Return the sessions in use lately, counted from the newest; None if no time tells."""
+    if "time_updated" not in tables.columns("session"):
+        return None
+    newest = "SELECT MAX(time_updated) FROM session WHERE TYPEOF(time_updated) = 'integer'"
+    query = f"SELECT id FROM session WHERE time_updated >= ({newest}) - ?"
+    return [str(key) for (key,) in tables.rows(query, _RECENT_MS)]
 
 
 SOURCE = OpenCode()

@@ -5,14 +5,15 @@ For `sources` only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hindsight_daemon.sources.json_text import decode_json
 from hindsight_daemon.sources.port import DATABASE_HEAD, SqlValue, Tables
 
 _SURE = 0.95
-_ROW_ID = "rowid"
+ROW_ID = "rowid"
+_VALUES_AT_ONCE = 500
 
 
 def tables_score(head: str, wanted: Mapping[str, str]) -> float:
@@ -49,24 +50,40 @@ def keys_of(
 ) -> list[Any]:
     """Return one column (or `rowid`) of the fitting rows, ordered by the columns there are."""
     columns = tables.columns(table)
-    if column not in columns and not (columns and column == _ROW_ID):
+    if column not in columns and not (columns and column == ROW_ID):
         return []
     by = ", ".join(f'"{name}"' for name in order if name in columns) or f'"{column}"'
     query = f'SELECT "{column}" FROM "{table}" WHERE {where} ORDER BY {by}'
     return [key for (key,) in tables.rows(query, *values)]
 
 
-def marks_by(tables: Tables, table: str, group: str, *maxima: str) -> dict[str, str]:
+def marks_by(
+    tables: Tables, table: str, group: str, *maxima: str, among: Sequence[str] | None = None
+) -> dict[str, str]:
     """Return for each value of column `group` how many rows it has and the maxima of columns.
 
-    Deleted rows move the count, changed ones the maximum of a time.
+    Deleted rows move the count, changed ones the maximum of a time, and rows that were put in
+    place of others the maximum of `rowid`. `among` asks for these values only.
     """
     columns = tables.columns(table)
     if group not in columns:
         return {}
-    wanted = "".join(f', MAX("{name}")' for name in maxima if name in columns)
-    query = f'SELECT "{group}", COUNT(*){wanted} FROM "{table}" GROUP BY "{group}"'
-    return {str(key): ":".join(map(str, rest)) for key, *rest in tables.rows(query)}
+    wanted = "".join(f', MAX("{name}")' for name in maxima if name in columns or name == ROW_ID)
+    query = f'SELECT "{group}", COUNT(*){wanted} FROM "{table}"'
+    if among is None:
+        return _marks(tables.rows(f'{query} GROUP BY "{group}"'))
+    found: dict[str, str] = {}
+    for start in range(0, len(among), _VALUES_AT_ONCE):
+        part = among[start : start + _VALUES_AT_ONCE]
+        marks = ", ".join("?" for _ in part)
+        found |= _marks(
+            tables.rows(f'{query} WHERE "{group}" IN ({marks}) GROUP BY "{group}"', *part)
+        )
+    return found
+
+
+def _marks(rows: list[tuple[Any, ...]]) -> dict[str, str]:
+    return {str(key): ":".join(map(str, rest)) for key, *rest in rows}
 
 
 def json_value(value: Any) -> Any:
