@@ -71,7 +71,7 @@ def hindsight(*argv: str, stdin: bytes = b"", prefix: tuple[str, ...] = (), **en
     return Told(done)
 
 
-def refused(*argv: str, code: int, error: str, message: str, hint: str = "", **env: str) -> None:
+def refused(*argv: str, code: int, error: str, message: str, hint: str = "", **env: Any) -> None:
     """Check that a command line is refused, for people and for scripts."""
     told = hindsight(*argv, **env)
     assert told.code == code, (argv, told.out, told.err)
