@@ -15,7 +15,12 @@ import msgspec
 
 from hindsight_daemon.engine.ending import end_after
 from hindsight_daemon.errors import HindsightError, NoInput, StorageFailed
-from hindsight_daemon.ingest.discover import default_roots, find_transcripts, is_at_home
+from hindsight_daemon.ingest.discover import (
+    default_roots,
+    find_transcripts,
+    is_at_home,
+    shallow_roots,
+)
 from hindsight_daemon.ingest.file_stamp import stamp_of
 from hindsight_daemon.ingest.tally import added
 from hindsight_daemon.model import Event, Key, Memory, SessionState
@@ -97,7 +102,9 @@ def _failure(path: str, exc: Exception) -> IngestedFile:
 
 
 def _in_folder(folder: Path, families: Mapping[Path, tuple[Source, ...]]) -> list[Path]:
-    found = [one.path for one in find_transcripts(folder) if is_at_home(one.path, families)]
+    shallow = folder in shallow_roots(os.environ, Path.home())
+    transcripts = find_transcripts(folder, shallow=shallow)
+    found = [one.path for one in transcripts if is_at_home(one.path, families)]
     if not found:
         raise NoInput(f"folder `{folder}` holds no transcripts of an agent that lives there")
     return found
