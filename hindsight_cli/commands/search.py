@@ -86,7 +86,7 @@ def run(options: Options, context: AppContext) -> int:
     params = structs.asdict(options)
     params["since"] = when.as_param(options.since, now)
     params["until"] = when.as_param(options.until, now, "end")
-    with context.reading() as client:
+    with context.reading() as client, context.output.working("searching …"):
         result = client.search(**params, cwd=context.cwd)
     out = context.output
     out.result(result, lambda: lines_of(result, out))

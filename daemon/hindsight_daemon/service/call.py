@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
 
 from hindsight_daemon.protocol.documents import Happening
+
+T = TypeVar("T")
 
 Report = Callable[[str, int, int, str], Awaitable[None]]
 """stage, done, total (0 while unknown), detail."""
@@ -32,3 +36,18 @@ class Call:
         self.client = client
         self.report = report
         self.notify = notify
+
+
+async def reporting(
+    call: Call, stage: str, work: Coroutine[Any, Any, T], *, every_s: float = 2.0
+) -> T:
+    """Return what `work` returns; while it lasts, the caller is told so and goes on waiting."""
+    task = asyncio.ensure_future(work)
+    try:
+        while True:
+            done, _ = await asyncio.wait({task}, timeout=every_s)
+            if done:
+                return task.result()
+            await call.report(stage, 0, 0, "")
+    finally:
+        task.cancel()

@@ -13,7 +13,7 @@ from hindsight_daemon.model import Event, EventKind, Role
 from hindsight_daemon.protocol.document import Notice
 from hindsight_daemon.protocol.documents import EventView, NumberedLine, SearchHit, SearchResult
 from hindsight_daemon.protocol.params import SearchParams
-from hindsight_daemon.service.call import Call
+from hindsight_daemon.service.call import Call, reporting
 from hindsight_daemon.service.event_views import cut, event_view, matching_lines, spoken_text
 from hindsight_daemon.service.filters import checked, checked_limit, moment, projects_for
 from hindsight_daemon.service.services import Services
@@ -29,7 +29,7 @@ _LINE_CHARS = 400
 _NEIGHBOUR_CHARS = 300
 
 
-async def search(s: Services, params: SearchParams, _call: Call) -> SearchResult:
+async def search(s: Services, params: SearchParams, call: Call) -> SearchResult:
     """Return the newest events that hold a text, in any case."""
     started = time.monotonic()
     if not params.text.strip():
@@ -49,12 +49,15 @@ async def search(s: Services, params: SearchParams, _call: Call) -> SearchResult
     )
     result = SearchResult(text=params.text, hits=[])
     projects = _projects(params)
-    found: Sequence[Event] = ()
-    if not projects and not params.session_id:
-        found = await s.store.search_events(params.text, where, limit=limit + 1)
-    elif sessions := await _sessions(s, projects, params.session_id):
+    sessions: tuple[str, ...] = ()
+    if projects or params.session_id:
+        sessions = await _sessions(s, projects, params.session_id)
         where = msgspec.structs.replace(where, sessions=sessions)
-        found = await s.store.search_events(params.text, where, limit=limit + 1)
+    found: Sequence[Event] = ()
+    if sessions or not (projects or params.session_id):
+        # The whole text of a large store takes seconds to look through.
+        work = s.store.search_events(params.text, where, limit=limit + 1)
+        found = await reporting(call, "search", work)
     result.has_more = len(found) > limit
     for event in found[:limit]:
         result.hits.append(await _hit(s, event, params.text.lower(), params.context))
