@@ -38,12 +38,15 @@ def _span_lines(span: TranscriptSpan, out: Output) -> list[str]:
         f"{out.style(plain(place), 'dim')}  {out.style(said, colour)}",
     ]
     if span.lines and not (span.events and _is_json(span)):
+        shown = [one.text for one in span.lines]
         for one in span.lines:
             lines += _numbered(one.line, one.text, out)
     else:
+        shown = [event.text for event in span.events]
         for event in span.events:
             lines += _event_lines(event, out)
-    if span.is_cut:
+    # A record may be cut though what it says is whole.
+    if span.is_cut and any(text.endswith("…") for text in shown):
         lines.append(out.style("it goes on; this is as much as is shown", "dim"))
     return lines
 
