@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from hindsight_daemon.engine.ending import end_after
-from hindsight_daemon.errors import HindsightError, NoInput, StorageFailed
+from hindsight_daemon.errors import HindsightError, NoInput, PermissionProblem, StorageFailed
 from hindsight_daemon.ingest.discover import (
     default_roots,
     find_transcripts,
@@ -98,7 +98,13 @@ def _failure(path: str, exc: Exception) -> IngestedFile:
     if isinstance(exc, HindsightError):
         return IngestedFile(path=path, error=exc.message, error_code=exc.code, hint=exc.hint)
     reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
-    return IngestedFile(path=path, error=f"cannot read `{path}`: {reason}", error_code="input.io")
+    is_denied = isinstance(exc, PermissionError)
+    return IngestedFile(
+        path=path,
+        error=f"cannot read `{path}`: {reason}",
+        error_code=PermissionProblem.code if is_denied else "input.io",
+        hint=PermissionProblem.default_hint if is_denied else "",
+    )
 
 
 def _in_folder(folder: Path, families: Mapping[Path, tuple[Source, ...]]) -> list[Path]:
