@@ -71,6 +71,15 @@ class WatchSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds of silence after which a task counts as ended."""
 
 
+class EventsSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[events]"""
+
+    keep_days: Annotated[int, Meta(ge=0)] = 365
+    """Days after which the events of a session go, except those that memories cite; 0: never."""
+    keep_bytes: Annotated[int, Meta(ge=0)] = 2 * 1024 * 1024 * 1024
+    """Text of events (before compression) above which the oldest sessions' go; 0: no bound."""
+
+
 class DaemonSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[daemon]"""
 
@@ -91,6 +100,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     embed: EmbedSettings = EmbedSettings()
     recall: RecallSettings = RecallSettings()
     watch: WatchSettings = WatchSettings()
+    events: EventsSettings = EventsSettings()
     daemon: DaemonSettings = DaemonSettings()
 
 

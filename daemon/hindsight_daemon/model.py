@@ -307,7 +307,9 @@ class Checkpoint(Record, frozen=True, kw_only=True):
 class SessionState(Record, frozen=True, kw_only=True):
     """What is known of one agent session and how far it was consolidated.
 
-    `end` says by which marker its main line ended, empty while it may go on.
+    `end` says by which marker its main line ended, empty while it may go on. `size_bytes` is the
+    text of its events that retention may still let go; it has let go of those up to the `seq`
+    `thinned_through`, of which only cited ones are left.
     """
 
     session_id: str
@@ -322,3 +324,5 @@ class SessionState(Record, frozen=True, kw_only=True):
     events: int = 0
     consolidated_events: int = 0
     end: SessionEnd = ""
+    size_bytes: int = 0
+    thinned_through: int = -1

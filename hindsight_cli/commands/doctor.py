@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hindsight_cli import checks
+from hindsight_cli.agent_deletion import deletion_checks
 from hindsight_cli.context import AppContext, app_context, command_app
 from hindsight_cli.output import Output
 from hindsight_cli.wording import count
@@ -83,6 +85,7 @@ def run(context: AppContext, topic: Topic | None = None) -> int:
     if topic is Topic.sources:
         return _tell(source_checks(context), context.output)
     found = checks.local_checks(context.paths, os.environ)
+    found += deletion_checks(os.environ, Path.home())
     is_config_sound = all(check.status == "ok" for check in found if check.name == "config")
     if is_config_sound:
         found += store_checks(context)
@@ -111,8 +114,8 @@ def doctor(
     """Find out what is wrong and how to mend it.
 
     Looks at Python, folders and their owners, configuration, PATH, socket, disk, the daemon,
-    waiting writes, every table of the store, models, and sources that went silent. Exit 1 if there is a problem; warnings
-    alone do not count.
+    waiting writes, when the agents delete their transcripts, every table of the store, models,
+    and transcripts that give nothing. Exit 1 if there is a problem; warnings alone do not count.
 
     `hindsight doctor sources` tells for each folder of transcripts how many were found, read,
     empty and skipped, for what reasons, which record types are unknown, and whether it has gone

@@ -701,3 +701,21 @@ def test_an_event_that_grew_replaces_the_stored_one(run: Run) -> None:
             await settle()
 
     run(body)
+
+
+def test_events_that_were_dropped_are_gone_and_do_not_come_back(run: Run) -> None:
+    goes, stays = an_event(1), an_event(2)
+
+    async def body(store: Store, settle: Settle) -> None:
+        await store.commit(WriteBatch(events=(goes, stays)))
+        await settle()
+        await store.commit(WriteBatch(dropped_events={goes.id: goes.agent}))
+        for _ in range(2):
+            assert [e.id async for e in store.events_of("s1")] == [stays.id]
+            assert await store.events_by_id([goes.id, stays.id]) == (stays,)
+            assert await store.known_events([goes.id]) == {goes.id}
+            assert (await store.stats()).events == 1
+            await store.commit(WriteBatch(events=(goes,)))
+            await settle()
+
+    run(body)

@@ -56,6 +56,7 @@ class FakeStore:
         self._recalls: dict[str, RecallRecord] = {}
         self._responses: dict[str, str] = {}
         self._dimensions: dict[str, int] = {}
+        self._dropped: set[str] = set()
 
     async def commit(self, batch: WriteBatch) -> None:
         for key in batch.keys:
@@ -77,8 +78,12 @@ class FakeStore:
                     key = structs.replace(key, vector=old.vector, embedder=old.embedder)
             self.keys[key.id] = key
         for event in batch.events:
-            self.events.setdefault(event.id, event)
+            if event.id not in self._dropped:
+                self.events.setdefault(event.id, event)
         self.events.update({event.id: event for event in batch.grown if event.id in self.events})
+        for event_id in batch.dropped_events:
+            self.events.pop(event_id, None)
+        self._dropped.update(batch.dropped_events)
         self.tool_calls.update({call.id: call for call in batch.tool_calls})
         for tombstone_id in batch.lifted:
             self._tombstones.pop(tombstone_id, None)
@@ -194,7 +199,7 @@ class FakeStore:
                 self.keys[key_id] = structs.replace(key, vector=vector, embedder=embedder)
 
     async def known_events(self, event_ids: Sequence[str]) -> set[str]:
-        return {i for i in event_ids if i in self.events}
+        return {i for i in event_ids if i in self.events or i in self._dropped}
 
     async def events_of(self, session_id: str, *, after_seq: int = -1) -> AsyncIterator[Event]:
         found = [

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from pathlib import PurePath
 from typing import TypeVar
 
 import msgspec
@@ -142,7 +141,8 @@ class OwnTail:
         )
 
     def _is_left_out(self, event: Event, own_folders: Sequence[str]) -> bool:
-        if event.cwd and any(PurePath(event.cwd).is_relative_to(one) for one in own_folders):
+        here = f"{event.cwd}/"
+        if event.cwd and any(here.startswith(f"{folder}/") for folder in own_folders):
             return True
         if event.kind == "prompt" and event.role == "user" and not event.is_synthetic:
             is_own = OWN_SESSION_MARK in event.text

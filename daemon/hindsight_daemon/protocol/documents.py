@@ -270,6 +270,7 @@ class StatsResult(Document, kw_only=True):
     store: dict[str, Any]
     daemon: dict[str, Any]
     embedder: dict[str, Any]
+    retention: dict[str, int] = {}
     sessions: int = 0
     tombstones: int = 0
     schema: str = "hindsight.stats/1"

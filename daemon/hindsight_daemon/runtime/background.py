@@ -15,6 +15,7 @@ from hindsight_daemon.process import rss_bytes, trim_memory
 from hindsight_daemon.runtime.logs import facts
 from hindsight_daemon.service.drain import drain_spool
 from hindsight_daemon.service.follow import follow_forever
+from hindsight_daemon.service.retention import thin_events
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.service.vectors import fill_some
 
@@ -24,6 +25,7 @@ _LONGEST_PAUSE_S = 300.0
 _FILL_BATCH = 32
 _IDLE_TICK_S = 5.0
 _SPOOL_LOOK_S = 5.0
+_THIN_EVERY_S = 3600.0
 
 
 async def supervise(name: str, component: Callable[[], Awaitable[None]], s: Services) -> None:
@@ -59,8 +61,12 @@ async def fill_vectors_forever(s: Services) -> None:
 
 async def tend_forever(s: Services) -> None:
     """Unload idle models, keep memory under its ceiling, let the store maintain itself."""
+    thinned_at = time.monotonic()
     while True:
         await asyncio.sleep(_IDLE_TICK_S)
+        if time.monotonic() - thinned_at >= _THIN_EVERY_S:
+            thinned_at = time.monotonic()
+            await thin_events(s)
         if await asyncio.to_thread(s.models.unload_if_idle, time.monotonic()):
             await asyncio.to_thread(trim_memory)
             _log.info("model.unloaded", extra=facts(rss_bytes=rss_bytes()))

@@ -51,6 +51,7 @@ async def stats(s: Services, _params: NoParams, _call: Call) -> StatsResult:
             "keys": found.embedders,
             "problem": s.models.problem,
         },
+        retention=dict(s.retention),
         sessions=found.sessions,
         tombstones=found.tombstones,
     )

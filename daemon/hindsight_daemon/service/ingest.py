@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from hindsight_daemon.engine.ending import end_after
+from hindsight_daemon.engine.retention import size_of
 from hindsight_daemon.errors import HindsightError, NoInput, PermissionProblem, StorageFailed
 from hindsight_daemon.ingest.discover import (
     default_roots,
@@ -380,6 +381,7 @@ async def _sessions(
                 last_seen_at=now,
                 events=events,
                 consolidated_events=consolidated,
+                size_bytes=base.size_bytes + sum(size_of(event) for event in group),
                 end=end_after(base.end, sorted(group, key=lambda event: event.seq)),
             )
         )

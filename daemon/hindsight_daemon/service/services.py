@@ -52,6 +52,7 @@ class Services:
         self.component_failures: dict[str, str] = {}
         self.watching: list[str] = []
         self.source_alarms: list[Notice] = []
+        self.retention: dict[str, int] = {"runs": 0, "sessions": 0, "events": 0, "bytes": 0}
         self.stop_when_idle: Callable[[], None] = lambda: None
         self.started_at = clock.now()
         self.has_told_no_model = False

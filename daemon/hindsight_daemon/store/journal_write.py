@@ -184,6 +184,9 @@ class BatchWriter:
             known = (compact_id(event.id),)
             if db.execute("SELECT 1 FROM event_seen WHERE id = ?", known).fetchone():
                 self._append(rows, Table.EVENTS, Op.PUT, event.id, event)
+        for event_id, agent in batch.dropped_events.items():
+            self._append(rows, Table.EVENTS, Op.REMOVE, event_id)
+            counts[agent] = counts.get(agent, 0) - 1
         db.executemany(
             "INSERT INTO event_count VALUES (?, ?) ON CONFLICT DO UPDATE SET n = n + excluded.n",
             counts.items(),

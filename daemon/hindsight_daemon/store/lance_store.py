@@ -414,7 +414,11 @@ class LanceStore:
                 Table.EVENTS, f"{condition} AND seq >= {part[0]} AND seq <= {part[-1]}"
             )
             # Rows folded since the look at the numbers may appear here as well as in `fresh`.
-            events = [event for event in events if event.id not in fresh_ids]
+            events = [
+                event
+                for event in events
+                if event.id not in fresh_ids and not self._overlay.is_removed_event(event.id)
+            ]
             while place < len(fresh) and fresh[place].seq <= part[-1]:
                 events.append(fresh[place])
                 place += 1
@@ -426,7 +430,11 @@ class LanceStore:
     async def events_by_id(self, event_ids: Sequence[str]) -> Sequence[Event]:
         """Return the stored events among `event_ids`."""
         found = {e.id: e for i in event_ids if (e := self._overlay.event(i)) is not None}
-        missing = [event_id for event_id in event_ids if event_id not in found]
+        missing = [
+            event_id
+            for event_id in event_ids
+            if event_id not in found and not self._overlay.is_removed_event(event_id)
+        ]
         if missing:
             for event in await self._lance.by_column(Table.EVENTS, "id", missing, Event):
                 found[event.id] = event

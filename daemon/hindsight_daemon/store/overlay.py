@@ -133,6 +133,11 @@ class Overlay:
         rows = self._rows[Table.EVENTS].values()
         return [row.record for row in rows if isinstance(row.record, Event)]
 
+    def is_removed_event(self, event_id: str) -> bool:
+        """Tell whether an event was removed and the table may still hold it."""
+        row = self._rows[Table.EVENTS].get(event_id)
+        return row is not None and row.op is Op.REMOVE
+
     def tool_calls(self) -> list[ToolCall]:
         """Return the pending tool calls."""
         rows = self._rows[Table.TOOL_CALLS].values()

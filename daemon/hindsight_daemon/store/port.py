@@ -47,7 +47,9 @@ class WriteBatch(Record, frozen=True, kw_only=True):
     come first, so an id in both `removed` and `memories` ends up written. A key without vector
     whose text is unchanged keeps the vector it has. Events are append-only: those whose id is
     known are skipped, except `grown` ones, which replace a known event of their id (and are
-    skipped if there is none). `lifted` are ids of tombstones that no longer hold.
+    skipped if there is none). `dropped_events` maps ids of events that go to their agents; these
+    ids stay known, so that reading a transcript again does not bring them back. `lifted` are ids
+    of tombstones that no longer hold.
     `request_key` with `response` (JSON text) lets a resent request be answered again.
     """
 
@@ -57,6 +59,7 @@ class WriteBatch(Record, frozen=True, kw_only=True):
     replace_keys_of: tuple[str, ...] = ()
     events: tuple[Event, ...] = ()
     grown: tuple[Event, ...] = ()
+    dropped_events: dict[str, str] = {}
     tool_calls: tuple[ToolCall, ...] = ()
     tombstones: tuple[Tombstone, ...] = ()
     lifted: tuple[str, ...] = ()

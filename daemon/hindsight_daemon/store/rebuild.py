@@ -109,7 +109,8 @@ def catalog_from_outbox(db: sqlite3.Connection, rows: Iterable[OutboxRow]) -> No
     }
     for row in rows:
         if row.record is None:
-            db.execute(removals[row.table], (row.id,))
+            if row.table in removals:
+                db.execute(removals[row.table], (row.id,))
         elif isinstance(row.record, Tombstone):
             vector = None if row.vector is None else tuple(row.vector.tolist())
             _catalog(db, msgspec.structs.replace(row.record, vector=vector))
