@@ -704,7 +704,7 @@ def test_an_event_that_grew_replaces_the_stored_one(run: Run) -> None:
 
 
 def test_events_that_were_dropped_are_gone_and_do_not_come_back(run: Run) -> None:
-    goes, stays = an_event(1), an_event(2)
+    goes, stays = an_event(1, text="going"), an_event(2)
 
     async def body(store: Store, settle: Settle) -> None:
         await store.commit(WriteBatch(events=(goes, stays)))
@@ -713,6 +713,8 @@ def test_events_that_were_dropped_are_gone_and_do_not_come_back(run: Run) -> Non
         for _ in range(2):
             assert [e.id async for e in store.events_of("s1")] == [stays.id]
             assert await store.events_by_id([goes.id, stays.id]) == (stays,)
+            assert await store.events_near("s1", stays.seq, before=5, after=5) == (stays,)
+            assert await store.search_events("going", EventFilter(), limit=9) == ()
             assert await store.known_events([goes.id]) == {goes.id}
             assert (await store.stats()).events == 1
             await store.commit(WriteBatch(events=(goes,)))

@@ -76,7 +76,7 @@ async def search_events(
     )
     async for batch in batches:
         for order in _passing(needle, where, batch):
-            if order[-1] not in known:
+            if order[-1] not in known and not overlay.is_removed_event(order[-1]):
                 newest.offer(order)
     ids = newest.ids()
     found = {event.id: event for event in fresh}
@@ -133,6 +133,6 @@ async def events_near(
     stored: list[Event] = await lance.records_where(
         Table.EVENTS, f"{condition} AND seq >= {low} AND seq <= {high}"
     )
-    found = {event.id: event for event in stored}
+    found = {event.id: event for event in stored if not overlay.is_removed_event(event.id)}
     found.update({event.id: event for event in fresh if low <= event.seq <= high})
     return tuple(sorted(found.values(), key=lambda event: (event.seq, event.id)))
