@@ -19,6 +19,7 @@ from hindsight_daemon.peer import peer_uid
 from hindsight_daemon.version import PROTOCOL_VERSIONS, VERSION
 
 _TIMEOUT_S = 30.0
+_CANNOT_CREATE = 73
 _VALUE_OPTIONS = {
     "--limit": "limit",
     "-n": "limit",
@@ -155,8 +156,22 @@ def recall(argv: list[str]) -> int | None:
         return None
     try:
         return write_recall(result, parsed.format)
-    except OSError:
-        return None
+    except OSError as exc:
+        return _cannot_write(exc)
+
+
+def _cannot_write(exc: OSError) -> int:
+    # Said here: what is still buffered must not fail again, with a code of its own, at the end.
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
+    told = f"error: cannot write the result: {exc.strerror}\n\n"
+    try:
+        sys.stderr.write(told + "hint: check the path and its permissions\n")
+        sys.stderr.flush()
+    except (OSError, AttributeError):
+        pass  # nobody is left to be told
+    return _CANNOT_CREATE
 
 
 def _cwd() -> str:
