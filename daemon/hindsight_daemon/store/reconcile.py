@@ -18,6 +18,12 @@ from hindsight_daemon.store.port import StoreProblem
 
 _CATALOGS = {Table.MEMORIES: "memory", Table.KEYS: "key"}
 _EXAMPLES = 3
+_WAITS = (
+    "SELECT 1 FROM outbox WHERE tbl = ?1 AND id = ?2"
+    " AND seq > COALESCE((SELECT seq FROM fold_mark WHERE tbl = ?1), 0) LIMIT 1"
+)
+"""Whether a row waits to be folded. A commit is in the catalog a moment before the overlay shows
+it; whoever looks in that moment would take the row for lost."""
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -57,10 +63,11 @@ async def differences(
 ) -> list[StoreProblem]:
     """Return what is wrong with a table's rows without touching them."""
     found = await compare(table, journal, lance, overlay)
+    missing = [i for i in found.missing if not journal.read(_WAITS, int(table), i)]
     return [
         _problem(table, ids, what, "error")
         for ids, what in (
-            (found.missing, "are missing from the table"),
+            (missing, "are missing from the table"),
             (found.extra, "should be gone from the table"),
             (found.doubled, "occur more than once"),
         )
@@ -82,15 +89,20 @@ async def reconcile(
         await lance.sync(table)
         problems.append(_problem(table, found.extra, "were removed once more", "repaired"))
     if found.missing:
-        await journal.run(lambda db: _drop(db, table, found.missing))
-        problems.append(_problem(table, found.missing, "are lost", "error"))
+        lost = await journal.run(lambda db: _drop_lost(db, table, found.missing))
+        if lost:
+            problems.append(_problem(table, lost, "are lost", "error"))
     if found.doubled:
         problems.append(_problem(table, found.doubled, "occur more than once", "error"))
     return problems
 
 
-def _drop(db: sqlite3.Connection, table: Table, ids: Sequence[str]) -> None:
-    db.executemany(f"DELETE FROM {_CATALOGS[table]} WHERE id = ?", ((i,) for i in ids))
+def _drop_lost(db: sqlite3.Connection, table: Table, ids: Sequence[str]) -> list[str]:
+    """Take ids without a row out of the catalog, but for those that only wait to be folded."""
+    # Inside a transaction of the writer, so that no commit comes between look and deed.
+    lost = [i for i in ids if not db.execute(_WAITS, (int(table), i)).fetchone()]
+    db.executemany(f"DELETE FROM {_CATALOGS[table]} WHERE id = ?", ((i,) for i in lost))
+    return lost
 
 
 def _problem(table: Table, ids: Sequence[str], what: str, severity: str) -> StoreProblem:
