@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import sys
+
+_CANNOT_CREATE = 73
 
 
 def main() -> int:
     """Run one command line; returns the exit code."""
-    argv = sys.argv[1:]
+    code = _carry_out(sys.argv[1:])
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            # The interpreter would try again at its end and answer with a code of its own.
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, stream.fileno())
+            os.close(null)
+            code = code or _CANNOT_CREATE
+    return code
+
+
+def _carry_out(argv: list[str]) -> int:
     if argv[:1] == ["recall"]:
         from hindsight_cli import fastpath
 
