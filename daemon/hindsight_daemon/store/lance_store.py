@@ -404,6 +404,8 @@ class LanceStore:
         """Iterate the events of a session in order of `seq`, a bounded number in memory."""
         fresh = self._overlay.events_of(session_id, after_seq)
         fresh_ids = {event.id for event in fresh}
+        # A removal may be folded, and leave the overlay, after the table was read without it.
+        removed = self._overlay.removed_events()
         condition = f"session_id = {lance_literal(session_id)} AND seq > {int(after_seq)}"
         numbers = await self._lance.column_where(Table.EVENTS, ["seq"], condition)
         ordered = sorted(set(numbers.column("seq").to_pylist()))
@@ -417,7 +419,9 @@ class LanceStore:
             events = [
                 event
                 for event in events
-                if event.id not in fresh_ids and not self._overlay.is_removed_event(event.id)
+                if event.id not in fresh_ids
+                and event.id not in removed
+                and not self._overlay.is_removed_event(event.id)
             ]
             while place < len(fresh) and fresh[place].seq <= part[-1]:
                 events.append(fresh[place])

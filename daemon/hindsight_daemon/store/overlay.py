@@ -133,6 +133,11 @@ class Overlay:
         rows = self._rows[Table.EVENTS].values()
         return [row.record for row in rows if isinstance(row.record, Event)]
 
+    def removed_events(self) -> frozenset[str]:
+        """Return the events that were removed and that the table may still hold."""
+        rows = self._rows[Table.EVENTS].items()
+        return frozenset(row_id for row_id, row in rows if row.op is Op.REMOVE)
+
     def is_removed_event(self, event_id: str) -> bool:
         """Tell whether an event was removed and the table may still hold it."""
         row = self._rows[Table.EVENTS].get(event_id)
