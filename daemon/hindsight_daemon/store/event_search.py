@@ -61,6 +61,7 @@ async def search_events(
     needle = text.lower()
     if not needle or limit < 1:
         return ()
+    is_removed = overlay.removal_check()
     pending = overlay.events()
     fresh = await asyncio.to_thread(_matching, needle, where, pending)
     known = {event.id for event in pending}
@@ -76,7 +77,7 @@ async def search_events(
     )
     async for batch in batches:
         for order in _passing(needle, where, batch):
-            if order[-1] not in known and not overlay.is_removed_event(order[-1]):
+            if order[-1] not in known and not is_removed(order[-1]):
                 newest.offer(order)
     ids = newest.ids()
     found = {event.id: event for event in fresh}
@@ -120,6 +121,7 @@ async def events_near(
     overlay: Overlay, lance: Lance, session_id: str, seq: int, before: int, after: int
 ) -> Sequence[Event]:
     """Return the events at `seq` and around it; see `Store.events_near`."""
+    is_removed = overlay.removal_check()
     fresh = overlay.events_of(session_id, -1)
     condition = f"session_id = {lance_literal(session_id)}"
     table = await lance.column_where(Table.EVENTS, ["seq"], condition)
@@ -133,6 +135,6 @@ async def events_near(
     stored: list[Event] = await lance.records_where(
         Table.EVENTS, f"{condition} AND seq >= {low} AND seq <= {high}"
     )
-    found = {event.id: event for event in stored if not overlay.is_removed_event(event.id)}
+    found = {event.id: event for event in stored if not is_removed(event.id)}
     found.update({event.id: event for event in fresh if low <= event.seq <= high})
     return tuple(sorted(found.values(), key=lambda event: (event.seq, event.id)))

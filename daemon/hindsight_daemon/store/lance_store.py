@@ -404,8 +404,7 @@ class LanceStore:
         """Iterate the events of a session in order of `seq`, a bounded number in memory."""
         fresh = self._overlay.events_of(session_id, after_seq)
         fresh_ids = {event.id for event in fresh}
-        # A removal may be folded, and leave the overlay, after the table was read without it.
-        removed = self._overlay.removed_events()
+        is_removed = self._overlay.removal_check()
         condition = f"session_id = {lance_literal(session_id)} AND seq > {int(after_seq)}"
         numbers = await self._lance.column_where(Table.EVENTS, ["seq"], condition)
         ordered = sorted(set(numbers.column("seq").to_pylist()))
@@ -416,13 +415,7 @@ class LanceStore:
                 Table.EVENTS, f"{condition} AND seq >= {part[0]} AND seq <= {part[-1]}"
             )
             # Rows folded since the look at the numbers may appear here as well as in `fresh`.
-            events = [
-                event
-                for event in events
-                if event.id not in fresh_ids
-                and event.id not in removed
-                and not self._overlay.is_removed_event(event.id)
-            ]
+            events = [e for e in events if e.id not in fresh_ids and not is_removed(e.id)]
             while place < len(fresh) and fresh[place].seq <= part[-1]:
                 events.append(fresh[place])
                 place += 1

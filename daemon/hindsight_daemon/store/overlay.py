@@ -7,7 +7,7 @@ Vectors lie in numpy rows, terms in a small inverted index, so that thousands of
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -133,10 +133,15 @@ class Overlay:
         rows = self._rows[Table.EVENTS].values()
         return [row.record for row in rows if isinstance(row.record, Event)]
 
-    def removed_events(self) -> frozenset[str]:
-        """Return the events that were removed and that the table may still hold."""
+    def removal_check(self) -> Callable[[str], bool]:
+        """Return a test of whether an event was removed, when this was called or since.
+
+        To be taken before the table is read: a removal may be folded, and leave the overlay,
+        after the table was read without it.
+        """
         rows = self._rows[Table.EVENTS].items()
-        return frozenset(row_id for row_id, row in rows if row.op is Op.REMOVE)
+        removed = frozenset(row_id for row_id, row in rows if row.op is Op.REMOVE)
+        return lambda event_id: event_id in removed or self.is_removed_event(event_id)
 
     def is_removed_event(self, event_id: str) -> bool:
         """Tell whether an event was removed and the table may still hold it."""
