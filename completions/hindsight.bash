@@ -20,13 +20,17 @@ _hindsight_walk() {
             continue
         fi
         case "$path/$word" in
-            /recall|/ingest|/remember|/show|/list|/search|/why|/forget|/watch|/stats|/doctor|/demo|/config|/daemon|/model|/completion|/man) path="$path/$word" ;;
+            /recall|/ingest|/remember|/show|/list|/search|/why|/forget|/watch|/stats|/doctor|/audit|/demo|/config|/daemon|/model|/completion|/man) path="$path/$word" ;;
             /recall/--limit|/recall/-n|/recall/--budget|/recall/--project|/recall/-p|/recall/--layer|/recall/--kind|/recall/-k|/recall/--task-type|/recall/--since|/recall/--until|/recall/--include|/recall/--rerank|/recall/--format|/recall/-f) open=$word ;;
             /ingest/--source|/ingest/--project|/ingest/-p|/ingest/--session|/ingest/--since) open=$word ;;
             /remember/--kind|/remember/-k|/remember/--scope|/remember/--importance|/remember/--ttl|/remember/--tag|/remember/--project|/remember/-p) open=$word ;;
             /list/--limit|/list/-n|/list/--before|/list/--project|/list/-p|/list/--layer|/list/--kind|/list/-k|/list/--status|/list/--session|/list/--since|/list/--until) open=$word ;;
             /search/--limit|/search/-n|/search/--context|/search/-C|/search/--project|/search/-p|/search/--agent|/search/--role|/search/--kind|/search/-k|/search/--tool|/search/--session|/search/--since|/search/--until) open=$word ;;
             /forget/--reason) open=$word ;;
+            /audit/quarantine|/audit/release|/audit/drop) path="$path/$word" ;;
+            /audit/quarantine/--limit|/audit/quarantine/-n) open=$word ;;
+            /audit/release/--reason) open=$word ;;
+            /audit/drop/--reason) open=$word ;;
             /config/show|/config/get|/config/set|/config/path|/config/validate|/config/edit) path="$path/$word" ;;
             /daemon/status|/daemon/start|/daemon/stop|/daemon/restart|/daemon/logs|/daemon/run|/daemon/install) path="$path/$word" ;;
             /daemon/logs/--lines|/daemon/logs/-n) open=$word ;;
@@ -94,6 +98,9 @@ _hindsight() {
             /list) own='--limit -n --before --project -p --all-projects --layer --kind -k --status --session --since --until --tombstones' ;;
             /search) own='--limit -n --context -C --project -p --all-projects --agent --role --kind -k --tool --session --since --until' ;;
             /forget) own='--reason --dry-run --yes -y' ;;
+            /audit/quarantine) own='--limit -n --all' ;;
+            /audit/release) own='--reason --dry-run' ;;
+            /audit/drop) own='--reason --dry-run --yes -y' ;;
             /config/show) own='--origin' ;;
             /daemon/logs) own='--follow -f --lines -n' ;;
             /daemon/install) own='--dry-run' ;;
@@ -105,12 +112,15 @@ _hindsight() {
         return
     fi
     case "$path" in
-        "") _hindsight_words 'recall ingest remember show list search why forget watch stats doctor demo config daemon model completion man' ;;
+        "") _hindsight_words 'recall ingest remember show list search why forget watch stats doctor audit demo config daemon model completion man' ;;
         /ingest) _hindsight_paths -f ;;
         /show) _hindsight_ids ;;
         /why) _hindsight_ids ;;
         /forget) _hindsight_ids ;;
         /doctor) _hindsight_words 'sources' ;;
+        /audit) _hindsight_words 'quarantine release drop' ;;
+        /audit/release) _hindsight_ids ;;
+        /audit/drop) _hindsight_ids ;;
         /config) _hindsight_words 'show get set path validate edit' ;;
         /daemon) _hindsight_words 'status start stop restart logs run install' ;;
         /model) _hindsight_words 'list install' ;;

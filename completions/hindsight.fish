@@ -13,7 +13,7 @@ function __hindsight_path
             continue
         end
         switch "$path/$word"
-            case '/recall' '/ingest' '/remember' '/show' '/list' '/search' '/why' '/forget' '/watch' '/stats' '/doctor' '/demo' '/config' '/daemon' '/model' '/completion' '/man'
+            case '/recall' '/ingest' '/remember' '/show' '/list' '/search' '/why' '/forget' '/watch' '/stats' '/doctor' '/audit' '/demo' '/config' '/daemon' '/model' '/completion' '/man'
                 set path "$path/$word"
             case '/--color' '/--timeout'
                 set open 1
@@ -38,6 +38,16 @@ function __hindsight_path
             case '/stats/--color' '/stats/--timeout'
                 set open 1
             case '/doctor/--color' '/doctor/--timeout'
+                set open 1
+            case '/audit/quarantine' '/audit/release' '/audit/drop'
+                set path "$path/$word"
+            case '/audit/--color' '/audit/--timeout'
+                set open 1
+            case '/audit/quarantine/--limit' '/audit/quarantine/-n' '/audit/quarantine/--color' '/audit/quarantine/--timeout'
+                set open 1
+            case '/audit/release/--reason' '/audit/release/--color' '/audit/release/--timeout'
+                set open 1
+            case '/audit/drop/--reason' '/audit/drop/--color' '/audit/drop/--timeout'
                 set open 1
             case '/demo/--color' '/demo/--timeout'
                 set open 1
@@ -126,6 +136,7 @@ complete -c hindsight -n "__hindsight_at ''" -a 'forget' -d 'Remove memories and
 complete -c hindsight -n "__hindsight_at ''" -a 'watch' -d 'Watch what the daemon sees and learns'
 complete -c hindsight -n "__hindsight_at ''" -a 'stats' -d 'Show counts, sizes and how the daemon is'
 complete -c hindsight -n "__hindsight_at ''" -a 'doctor' -d 'Find out what is wrong and how to mend it'
+complete -c hindsight -n "__hindsight_at ''" -a 'audit' -d 'Look through what waits for your decision'
 complete -c hindsight -n "__hindsight_at ''" -a 'demo' -d 'Show the whole loop on sample sessions'
 complete -c hindsight -n "__hindsight_at ''" -a 'config' -d 'Look at the settings and change them'
 complete -c hindsight -n "__hindsight_at ''" -a 'daemon' -d 'Start, stop and look after the daemon'
@@ -264,6 +275,42 @@ complete -c hindsight -n "__hindsight_at '/doctor'" -l color -x -a 'auto always 
 complete -c hindsight -n "__hindsight_at '/doctor'" -l timeout -x -d 'Longest wait for one answer (default 60).'
 complete -c hindsight -n "__hindsight_at '/doctor'" -l help -s h -d 'Show the help.'
 complete -c hindsight -n "__hindsight_at '/doctor'" -a 'sources'
+complete -c hindsight -n "__hindsight_at '/audit'" -a 'quarantine' -d 'List what was held back because it seems to steer agents'
+complete -c hindsight -n "__hindsight_at '/audit'" -a 'release' -d 'Let held things in'
+complete -c hindsight -n "__hindsight_at '/audit'" -a 'drop' -d 'Refuse held things for good'
+complete -c hindsight -n "__hindsight_at '/audit'" -l json -d 'Print one JSON document and nothing else on stdout.'
+complete -c hindsight -n "__hindsight_at '/audit'" -l quiet -s q -d 'Leave out notes and progress.'
+complete -c hindsight -n "__hindsight_at '/audit'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
+complete -c hindsight -n "__hindsight_at '/audit'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
+complete -c hindsight -n "__hindsight_at '/audit'" -l timeout -x -d 'Longest wait for one answer (default 60).'
+complete -c hindsight -n "__hindsight_at '/audit'" -l help -s h -d 'Show the help.'
+complete -c hindsight -n "__hindsight_at '/audit/quarantine'" -l limit -s n -x -d 'At most so many.'
+complete -c hindsight -n "__hindsight_at '/audit/quarantine'" -l all -d 'Also what was released or dropped.'
+complete -c hindsight -n "__hindsight_at '/audit/quarantine'" -l json -d 'Print one JSON document and nothing else on stdout.'
+complete -c hindsight -n "__hindsight_at '/audit/quarantine'" -l quiet -s q -d 'Leave out notes and progress.'
+complete -c hindsight -n "__hindsight_at '/audit/quarantine'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
+complete -c hindsight -n "__hindsight_at '/audit/quarantine'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
+complete -c hindsight -n "__hindsight_at '/audit/quarantine'" -l timeout -x -d 'Longest wait for one answer (default 60).'
+complete -c hindsight -n "__hindsight_at '/audit/quarantine'" -l help -s h -d 'Show the help.'
+complete -c hindsight -n "__hindsight_at '/audit/release'" -l reason -x -d 'Why; kept in the history.'
+complete -c hindsight -n "__hindsight_at '/audit/release'" -l dry-run -d 'Only say what would happen.'
+complete -c hindsight -n "__hindsight_at '/audit/release'" -l json -d 'Print one JSON document and nothing else on stdout.'
+complete -c hindsight -n "__hindsight_at '/audit/release'" -l quiet -s q -d 'Leave out notes and progress.'
+complete -c hindsight -n "__hindsight_at '/audit/release'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
+complete -c hindsight -n "__hindsight_at '/audit/release'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
+complete -c hindsight -n "__hindsight_at '/audit/release'" -l timeout -x -d 'Longest wait for one answer (default 60).'
+complete -c hindsight -n "__hindsight_at '/audit/release'" -l help -s h -d 'Show the help.'
+complete -c hindsight -n "__hindsight_at '/audit/release'" -a '(__hindsight_ids)'
+complete -c hindsight -n "__hindsight_at '/audit/drop'" -l reason -x -d 'Why; kept in the history.'
+complete -c hindsight -n "__hindsight_at '/audit/drop'" -l dry-run -d 'Only say what would happen.'
+complete -c hindsight -n "__hindsight_at '/audit/drop'" -l yes -s y -d 'Do not ask; needed where nobody can answer.'
+complete -c hindsight -n "__hindsight_at '/audit/drop'" -l json -d 'Print one JSON document and nothing else on stdout.'
+complete -c hindsight -n "__hindsight_at '/audit/drop'" -l quiet -s q -d 'Leave out notes and progress.'
+complete -c hindsight -n "__hindsight_at '/audit/drop'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
+complete -c hindsight -n "__hindsight_at '/audit/drop'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
+complete -c hindsight -n "__hindsight_at '/audit/drop'" -l timeout -x -d 'Longest wait for one answer (default 60).'
+complete -c hindsight -n "__hindsight_at '/audit/drop'" -l help -s h -d 'Show the help.'
+complete -c hindsight -n "__hindsight_at '/audit/drop'" -a '(__hindsight_ids)'
 complete -c hindsight -n "__hindsight_at '/demo'" -l json -d 'Print one JSON document and nothing else on stdout.'
 complete -c hindsight -n "__hindsight_at '/demo'" -l quiet -s q -d 'Leave out notes and progress.'
 complete -c hindsight -n "__hindsight_at '/demo'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'

@@ -28,6 +28,7 @@ VERBS: dict[str, Verb] = {
     "watch": Verb("watch", LOOK),
     "stats": Verb("stats", LOOK),
     "doctor": Verb("doctor", LOOK),
+    "audit": Verb("audit", LOOK),
     "demo": Verb("demo", LOOK),
     "config": Verb("config", ADMIN),
     "daemon": Verb("daemon", ADMIN),

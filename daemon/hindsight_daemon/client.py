@@ -31,13 +31,16 @@ from hindsight_daemon.protocol.document import Document
 from hindsight_daemon.protocol.documents import (
     Ack,
     DoctorResult,
+    DropResult,
     ForgetResult,
     Happening,
     IngestResult,
     ListResult,
     MemoryDocument,
     ModelListResult,
+    QuarantineResult,
     RecallResult,
+    ReleaseResult,
     RememberResult,
     SearchResult,
     StatsResult,
@@ -335,6 +338,18 @@ class Client:
     def forget(self, ids: tuple[str, ...], **params: Any) -> ForgetResult:
         """Remove memories and keep their text out; see `ForgetParams`."""
         return self._verb("memory.forget", ForgetResult, {"ids": tuple(ids), **params})
+
+    def quarantine(self, **params: Any) -> QuarantineResult:
+        """Return what waits for a person to decide; see `QuarantineParams`."""
+        return self._verb("audit.quarantine", QuarantineResult, params)
+
+    def release(self, ids: tuple[str, ...], **params: Any) -> ReleaseResult:
+        """Let in what was held; see `HeldParams`."""
+        return self._verb("audit.release", ReleaseResult, {"ids": tuple(ids), **params})
+
+    def drop(self, ids: tuple[str, ...], **params: Any) -> DropResult:
+        """Refuse what was held for good; see `HeldParams`."""
+        return self._verb("audit.drop", DropResult, {"ids": tuple(ids), **params})
 
     def ingest(
         self, paths: tuple[str, ...] = (), *, on_progress: OnProgress | None = None, **params: Any

@@ -26,6 +26,7 @@ EventKind = Literal[
 ]
 Role = Literal["user", "assistant", "tool", "system"]
 SessionEnd = Literal["", "ended", "interrupted", "failed"]
+HeldState = Literal["held", "released", "dropped"]
 ToolCategory = Literal["shell", "edit", "read", "search", "web", "task", "mcp", "other"]
 
 MEMORY_KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
@@ -231,6 +232,31 @@ class Tombstone(Record, frozen=True, kw_only=True):
     actor: str = ""
     vector: tuple[float, ...] | None = None
     embedder: str = ""
+    schema_version: int = 1
+
+
+class Held(Record, frozen=True, kw_only=True):
+    """Something that was kept out of the store until a person decides.
+
+    `what` names the sort of thing, which says how it is released (see `service.quarantine`);
+    `body` is its JSON text and `text` what a person reads of it. `digest` tells the same content
+    again. What was dropped keeps only that, so that it is not held a second time.
+    """
+
+    id: str
+    what: str
+    reason: str
+    since: datetime
+    digest: str = ""
+    text: str = ""
+    body: str = ""
+    trust: Trust = "agent"
+    origin: str = ""
+    session_id: str = ""
+    project: str = ""
+    state: HeldState = "held"
+    decided_at: datetime | None = None
+    decided_by: str = ""
     schema_version: int = 1
 
 

@@ -60,7 +60,8 @@ def run(options: Options, context: AppContext) -> int:
         if out.is_json:
             out.document(result)
         else:
-            out.error(f"refused: {result.reason}", "`hindsight list --tombstones`")
+            hint = "audit quarantine" if "quarantined" in result.reason else "list --tombstones"
+            out.error(f"refused: {result.reason}", f"`hindsight {hint}`")
         return EXIT_REFUSED
     out.result(result, lambda: [f"{_SAID.get(result.outcome, result.outcome)} {result.id}".strip()])
     return 0

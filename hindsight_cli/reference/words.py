@@ -31,6 +31,8 @@ GLOSSARY: dict[str, str] = {
     "circumstances in which it holds.",
     "memory": "Whatever recall can return: an episode, lesson, preference, decision, solution, "
     "fact, procedure or turn.",
+    "quarantine": "Where things are held that look like an attempt to steer agents. No recall "
+    "returns them; `hindsight audit` lists them, and a person releases or drops them.",
     "recall": "To find memories for a query, ranked, checked and labelled.",
     "scope": "Who may read a memory: `private` the agent that wrote it, `shared` the agents of "
     "its project, `global` all.",
@@ -53,6 +55,9 @@ GLOSSARY: dict[str, str] = {
 DOCUMENTS: dict[str, str] = {
     "show": "hindsight.memory/1",
     "watch": "hindsight.event/1",
+    "audit quarantine": "hindsight.quarantine/1",
+    "audit release": "hindsight.release/1",
+    "audit drop": "hindsight.drop/1",
     "daemon status": "hindsight.status/1",
     "daemon start": "hindsight.status/1",
     "daemon restart": "hindsight.status/1",
@@ -73,7 +78,7 @@ DOCUMENTS: dict[str, str] = {
 
 ANSWER_IS_NO: dict[str, str] = {
     "recall": "nothing was found, with `--require-match`",
-    "remember": "refused, because it was forgotten before",
+    "remember": "refused, because it was forgotten before or waits for a person",
     "forget": "the question was answered with no",
     "daemon": "`status`: no daemon runs",
     "doctor": "a problem was found",
@@ -101,7 +106,8 @@ EXIT_CODES: dict[int, str] = {
 SEE_ALSO: dict[str, tuple[str, ...]] = {
     "recall": ("list", "show", "why"),
     "ingest": ("recall", "daemon"),
-    "remember": ("recall", "forget"),
+    "remember": ("recall", "forget", "audit"),
+    "audit": ("remember", "doctor"),
     "show": ("list", "why", "search"),
     "search": ("recall", "show"),
     "watch": ("ingest", "daemon"),

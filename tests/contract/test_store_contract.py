@@ -12,7 +12,7 @@ import pytest
 from msgspec import structs
 
 from hindsight_daemon.errors import AmbiguousId, BadInput, NotFound
-from hindsight_daemon.model import Anchor, Checkpoint, Evidence, Step, ToolCall, ToolUse
+from hindsight_daemon.model import Anchor, Checkpoint, Evidence, Held, Step, ToolCall, ToolUse
 from hindsight_daemon.store.open import open_store
 from hindsight_daemon.store.port import EventFilter, RecallRecord, Store, WriteBatch
 from tests.support.fake_store import FakeStore
@@ -631,6 +631,34 @@ def test_the_books_are_kept(run: Run) -> None:
         assert await store.answered("j") is None
         assert [m.id for m in await store.memories_of_session("s9", ["episode"])] == [memory.id]
         assert await store.memories_of_session("s9", ["lesson"]) == ()
+
+    run(body)
+
+
+def test_what_is_held_comes_back_whole_and_by_its_state(run: Run) -> None:
+    first = Held(
+        id="h1",
+        what="memory",
+        reason="r",
+        since=at(1),
+        digest="d1",
+        text="t",
+        body="{}",
+        origin="o",
+    )
+    second = structs.replace(first, id="h2", since=at(2), digest="d2", trust="external")
+
+    async def body(store: Store, settle: Settle) -> None:
+        await store.commit(WriteBatch(held=(second, first)))
+        await settle()
+        assert await store.held() == (first, second)
+        released = structs.replace(first, state="released", decided_at=at(3), decided_by="me")
+        await store.commit(WriteBatch(held=(released,)))
+        await settle()
+        assert await store.held() == (released, second)
+        assert await store.held(state="held") == (second,)
+        assert await store.held(state="dropped") == ()
+        assert (await store.stats()).held == 1
 
     run(body)
 

@@ -12,6 +12,8 @@ from hindsight_daemon.errors import AmbiguousId, BadInput, NotFound
 from hindsight_daemon.model import (
     Checkpoint,
     Event,
+    Held,
+    HeldState,
     HistoryEntry,
     Key,
     Memory,
@@ -50,6 +52,7 @@ class FakeStore:
         self.events: dict[str, Event] = {}
         self.tool_calls: dict[str, ToolCall] = {}
         self._tombstones: dict[str, Tombstone] = {}
+        self._held: dict[str, Held] = {}
         self._history: list[HistoryEntry] = []
         self._checkpoints: dict[str, Checkpoint] = {}
         self._sessions: dict[str, SessionState] = {}
@@ -88,6 +91,7 @@ class FakeStore:
         for tombstone_id in batch.lifted:
             self._tombstones.pop(tombstone_id, None)
         self._tombstones.update({tombstone.id: tombstone for tombstone in batch.tombstones})
+        self._held.update({held.id: held for held in batch.held})
         self._history.extend(batch.history)
         self._checkpoints.update({c.path: c for c in batch.checkpoints})
         self._sessions.update({s.session_id: s for s in batch.sessions})
@@ -266,6 +270,10 @@ class FakeStore:
     async def tombstones(self) -> Sequence[Tombstone]:
         return tuple(sorted(self._tombstones.values(), key=lambda t: (t.since, t.id)))
 
+    async def held(self, *, state: HeldState | None = None) -> Sequence[Held]:
+        found = [h for h in self._held.values() if state is None or h.state == state]
+        return tuple(sorted(found, key=lambda h: (h.since, h.id)))
+
     async def history(self, memory_id: str) -> Sequence[HistoryEntry]:
         return tuple(h for h in self._history if h.memory_id == memory_id)
 
@@ -296,6 +304,7 @@ class FakeStore:
             events=len(self.events),
             sessions=len(self._sessions),
             tombstones=len(self._tombstones),
+            held=sum(h.state == "held" for h in self._held.values()),
             sources=dict(Counter(e.agent for e in self.events.values())),
             embedders=dict(embedders),
         )

@@ -218,6 +218,48 @@ class ForgetResult(Document, kw_only=True):
     schema: str = "hindsight.forget/1"
 
 
+class HeldView(Document, kw_only=True):
+    """Something that waits for a person; `what` is the sort of thing, `text` what it says."""
+
+    id: str
+    what: str
+    text: str
+    reason: str
+    since: str
+    trust: str = ""
+    origin: str = ""
+    session_id: str = ""
+    project: str = ""
+    state: str = "held"
+    decided_at: str = ""
+    decided_by: str = ""
+
+
+class QuarantineResult(Document, kw_only=True):
+    """hindsight.quarantine/1: oldest first; `total` also counts those beyond the limit."""
+
+    held: list[HeldView]
+    total: int = 0
+    schema: str = "hindsight.quarantine/1"
+
+
+class ReleaseResult(Document, kw_only=True):
+    """hindsight.release/1: what was released, and the memories that came of it."""
+
+    released: list[str]
+    memories: list[str] = []
+    dry_run: bool = False
+    schema: str = "hindsight.release/1"
+
+
+class DropResult(Document, kw_only=True):
+    """hindsight.drop/1: what will never be kept."""
+
+    dropped: list[str]
+    dry_run: bool = False
+    schema: str = "hindsight.drop/1"
+
+
 class SkippedLine(Document, kw_only=True):
     """A line that could not be used."""
 
@@ -273,6 +315,7 @@ class StatsResult(Document, kw_only=True):
     retention: dict[str, int] = {}
     sessions: int = 0
     tombstones: int = 0
+    held: int = 0
     schema: str = "hindsight.stats/1"
 
 

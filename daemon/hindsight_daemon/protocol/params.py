@@ -114,6 +114,22 @@ class ForgetParams(Document, kw_only=True):
     request_key: str = ""
 
 
+class QuarantineParams(Document, kw_only=True):
+    """`decided` also lists what was released or dropped."""
+
+    limit: int = 100
+    decided: bool = False
+
+
+class HeldParams(Document, kw_only=True):
+    """`ids` of held things may be unique prefixes."""
+
+    ids: tuple[str, ...]
+    reason: str = ""
+    dry_run: bool = False
+    request_key: str = ""
+
+
 class IngestParams(Document, kw_only=True):
     """Absolute paths of files or folders.
 

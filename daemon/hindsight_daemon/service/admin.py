@@ -54,6 +54,7 @@ async def stats(s: Services, _params: NoParams, _call: Call) -> StatsResult:
         retention=dict(s.retention),
         sessions=found.sessions,
         tombstones=found.tombstones,
+        held=found.held,
     )
 
 

@@ -24,6 +24,7 @@ class Consolidated(msgspec.Struct):
     episodes: int = 0
     memory_ids: list[str] = []
     refused: int = 0
+    held: int = 0
 
 
 async def consolidate_session(s: Services, session_id: str, *, final: bool) -> Consolidated:
@@ -52,6 +53,7 @@ async def consolidate_session(s: Services, session_id: str, *, final: bool) -> C
             tombstones=s.gate.tombstones,
             now=s.clock.now(),
             final=final,
+            decisions=s.gate.decisions,
         )
     )
     changes = _Changes()
@@ -69,6 +71,7 @@ async def consolidate_session(s: Services, session_id: str, *, final: bool) -> C
             replace_keys_of=tuple(changes.replaced),
             removed=tuple(changes.removed),
             history=tuple(changes.history),
+            held=tuple(one for task in learned for one in task.held),
             sessions=(msgspec.structs.replace(state, consolidated_events=consolidated),),
         )
     )
@@ -103,6 +106,7 @@ async def _take_in(
 ) -> None:
     """Add one task's memories to the changes: merged with twins, its earlier revision removed."""
     made.refused += one.refused
+    made.held += len(one.held)
     kept: list[Memory] = []
     for lesson in one.lessons:
         memory, keys = lesson.memory, lesson.keys

@@ -1,64 +1,152 @@
-"""The gate on every write path: secrets out, tombstoned and junk texts refused, with a reason."""
+"""The gate on every write path: secrets out; forgotten, junk and steering texts kept out, with why.
+
+Whatever becomes a memory passes `screen` first: transcripts, consolidation, `remember`, MCP,
+import. What looks like an attempt to steer agents is held for a person rather than lost (see
+`quarantine`); what a person released passes from then on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
-from hindsight_daemon.engine.normalize import normalize
+from hindsight_daemon.engine.normalize import content_hash, normalize
+from hindsight_daemon.engine.screen import is_instruction_like, is_junk
 from hindsight_daemon.ingest.redact import redact
-from hindsight_daemon.model import Tombstone
+from hindsight_daemon.model import Held, HeldState, Tombstone, Trust
 
 MAX_TEXT_CHARS = 20_000
+
+RELEASED_TAG = "released"
+"""On memories that a person let out of quarantine."""
+
+Action = Literal["pass", "refuse", "hold"]
 
 
 class Verdict:
     """Whether a text may be stored; `text` is what may be stored of it."""
 
-    __slots__ = ("reason", "redactions", "text", "tombstone")
+    __slots__ = (
+        "action",
+        "held_id",
+        "is_junk",
+        "reason",
+        "redactions",
+        "tags",
+        "text",
+        "tombstone",
+    )
 
-    def __init__(self, text: str, redactions: int, reason: str = "", tombstone: str = "") -> None:
+    def __init__(
+        self,
+        text: str,
+        redactions: int,
+        action: Action = "pass",
+        reason: str = "",
+        *,
+        tombstone: str = "",
+        held_id: str = "",
+        tags: tuple[str, ...] = (),
+        is_junk: bool = False,
+    ) -> None:
         self.text = text
         self.redactions = redactions
+        self.action = action
         self.reason = reason
         self.tombstone = tombstone
+        self.held_id = held_id
+        """The id under which the same text is held already."""
+        self.is_junk = is_junk
+        self.tags = tags
+        """Marks that a memory of this text has to carry."""
 
     @property
     def is_refused(self) -> bool:
-        """True if nothing may be stored."""
-        return bool(self.reason)
+        """True if nothing may be stored, for now or for good."""
+        return self.action != "pass"
+
+    @property
+    def may_be_key(self) -> bool:
+        """True if a memory may be found by it; junk makes no memory, but a word is a fine key."""
+        return self.action == "pass" or self.is_junk
+
+    @property
+    def is_held(self) -> bool:
+        """True if a person has to decide; the writer puts it into quarantine."""
+        return self.action == "hold"
 
 
 class Gate:
-    """Knows all tombstones; asked before anything becomes a memory."""
+    """Knows all tombstones and what is or was held; asked before anything becomes a memory."""
 
-    def __init__(self, tombstones: Iterable[Tombstone]) -> None:
+    def __init__(self, tombstones: Iterable[Tombstone], held: Iterable[Held] = ()) -> None:
         self._forgotten: dict[str, Tombstone] = {}
-        self.learn(tombstones)
+        self._held: dict[str, tuple[str, HeldState]] = {}
+        self.learn(tombstones, held=held)
 
     @property
     def tombstones(self) -> tuple[Tombstone, ...]:
         """All of them."""
         return tuple(self._forgotten.values())
 
-    def learn(self, tombstones: Iterable[Tombstone]) -> None:
-        """Take new tombstones into account at once."""
+    @property
+    def decisions(self) -> dict[str, tuple[str, HeldState]]:
+        """Id and state of what is or was held, by the digest of its text."""
+        return self._held
+
+    def learn(
+        self,
+        tombstones: Iterable[Tombstone] = (),
+        *,
+        lifted: Iterable[str] = (),
+        held: Iterable[Held] = (),
+    ) -> None:
+        """Take what was just committed into account."""
+        gone = set(lifted)
+        if gone:
+            kept = self._forgotten.items()
+            self._forgotten = {form: one for form, one in kept if one.id not in gone}
         for tombstone in tombstones:
             self._forgotten[tombstone.normalized_text] = tombstone
+        for one in held:
+            self._held[one.digest] = (one.id, one.state)
+
+    def knows(self, decisions: dict[str, tuple[str, HeldState]]) -> Gate:
+        """Take over another gate's decisions; returns itself."""
+        self._held.update(decisions)
+        return self
 
     def tombstone_of(self, text: str) -> Tombstone | None:
         """Return the tombstone that blocks `text`, if one does."""
         # Normalising costs more than all the rest, and most people never forget anything.
         return self._forgotten.get(normalize(text)) if self._forgotten else None
 
-    def screen(self, text: str) -> Verdict:
-        """Redact `text` and say whether it may become a memory."""
+    def screen(self, text: str, *, trust: Trust = "agent") -> Verdict:
+        """Redact `text` and say whether it may become a memory of this origin.
+
+        A person may state rules in whatever words; all others must not speak to the reader.
+        """
         clean, redactions = redact(text)
         clean = clean.strip()
         tombstone = self.tombstone_of(clean) or self.tombstone_of(text)
         if tombstone is not None:
             since = tombstone.since.date().isoformat()
             why = f" ({tombstone.reason})" if tombstone.reason else ""
-            return Verdict(clean, redactions, f"forgotten on {since}{why}", tombstone.id)
+            reason = f"forgotten on {since}{why}"
+            return Verdict(clean, redactions, "refuse", reason, tombstone=tombstone.id)
         if not clean:
-            return Verdict(clean, redactions, "empty text")
+            return Verdict(clean, redactions, "refuse", "empty text")
+        if trust != "user" and (junk := is_junk(clean)):
+            return Verdict(clean, redactions, "refuse", junk, is_junk=True)
+        suspicion = is_instruction_like(text)
+        if suspicion:
+            return self._suspect(clean, redactions, suspicion)
         return Verdict(clean, redactions)
+
+    def _suspect(self, clean: str, redactions: int, suspicion: str) -> Verdict:
+        held_id, state = self._held.get(content_hash(clean), ("", "held"))
+        if state == "released":
+            return Verdict(clean, redactions, tags=(RELEASED_TAG,))
+        if state == "dropped":
+            return Verdict(clean, redactions, "refuse", f"{suspicion}: a person refused it")
+        return Verdict(clean, redactions, "hold", suspicion, held_id=held_id)

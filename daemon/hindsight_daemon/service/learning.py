@@ -15,8 +15,19 @@ from hindsight_daemon.engine.lang import detect
 from hindsight_daemon.engine.normalize import content_hash
 from hindsight_daemon.engine.segment import segment
 from hindsight_daemon.engine.task import Draft, Episode, Task
-from hindsight_daemon.model import Event, Evidence, Key, Memory, Record, SessionState, Tombstone
-from hindsight_daemon.service.gate import Gate
+from hindsight_daemon.model import (
+    Event,
+    Evidence,
+    Held,
+    HeldState,
+    Key,
+    Memory,
+    Record,
+    SessionState,
+    Tombstone,
+)
+from hindsight_daemon.service.gate import Gate, Verdict
+from hindsight_daemon.service.held import hold_memory
 from hindsight_daemon.service.keys import keys_for
 from hindsight_daemon.service.turns import evidence_of
 
@@ -26,7 +37,8 @@ _EPISODE_IMPORTANCE = 0.4
 class LearnJob(Record, frozen=True, kw_only=True, tag="learn"):
     """A session to learn from; `known` maps ids of its episodes to the digests they came from.
 
-    With `final` the task at the session's end counts as over.
+    `decisions` are those of the gate about what is or was held. With `final` the task
+    at the session's end counts as over.
     """
 
     session: SessionState
@@ -35,6 +47,7 @@ class LearnJob(Record, frozen=True, kw_only=True, tag="learn"):
     tombstones: tuple[Tombstone, ...]
     now: datetime
     final: bool
+    decisions: dict[str, tuple[str, HeldState]] = {}
 
 
 class Lesson(Record, frozen=True, kw_only=True):
@@ -52,11 +65,12 @@ class Learned(Record, frozen=True, kw_only=True):
     lessons: tuple[Lesson, ...] = ()
     episode: Lesson | None = None
     refused: int = 0
+    held: tuple[Held, ...] = ()
 
 
 def learn(job: LearnJob) -> list[Learned]:
     """Distil the tasks that are over and that `known` does not hold in their present form."""
-    gate = Gate(job.tombstones)
+    gate = Gate(job.tombstones).knows(job.decisions)
     tasks = list(segment(job.events))
     learned = []
     for number, task in enumerate(tasks):
@@ -73,32 +87,62 @@ def _learned(job: LearnJob, gate: Gate, task: Task, episode_id: str) -> Learned:
     episode = distil(task)
     if episode is None:
         return Learned(session_id=session_id, episode_id=episode_id)
-    lessons = []
+    lessons, held = [], []
     refused = 0
     for draft in episode.drafts:
-        verdict = gate.screen(draft.text)
-        if verdict.is_refused:
+        verdict = gate.screen(draft.text, trust=draft.trust)
+        if verdict.is_refused and not verdict.is_held:
             refused += 1
             continue
-        memory = _lesson(job, task, draft, verdict.text, episode_id)
-        extra = [(kind, gate.screen(text).text) for kind, text in draft.keys]
-        lessons.append(Lesson(memory=memory, keys=keys_for(memory, extra)))
-    verdict = gate.screen(episode.summary)
-    whole = None
-    if verdict.is_refused:
-        refused += 1
-    else:
-        texts = tuple(lesson.memory.text for lesson in lessons)
-        goal = gate.screen(episode.goal).text or episode.goal
-        memory = _episode(job, task, episode, verdict.text, episode_id, goal, texts)
-        whole = Lesson(memory=memory, keys=keys_for(memory))
+        memory = _lesson(job, task, draft, verdict, episode_id)
+        keys = keys_for(memory, _passing(gate, draft))
+        if not verdict.is_held:
+            lessons.append(Lesson(memory=memory, keys=keys))
+        elif not verdict.held_id:
+            held.append(hold_memory(memory, keys, verdict.reason, _read_from(job)))
+    whole, more = _whole(job, gate, task, episode, episode_id, lessons)
     return Learned(
         session_id=session_id,
         episode_id=episode_id,
         lessons=tuple(lessons),
         episode=whole,
-        refused=refused,
+        refused=refused + (whole is None and not more),
+        held=(*held, *more),
     )
+
+
+def _passing(gate: Gate, draft: Draft) -> list[tuple[str, str]]:
+    """Return the further keys of a draft that may be stored."""
+    screened = [(kind, gate.screen(text, trust=draft.trust)) for kind, text in draft.keys]
+    return [(kind, verdict.text) for kind, verdict in screened if verdict.may_be_key]
+
+
+def _whole(
+    job: LearnJob,
+    gate: Gate,
+    task: Task,
+    episode: Episode,
+    episode_id: str,
+    lessons: Sequence[Lesson],
+) -> tuple[Lesson | None, list[Held]]:
+    """Return the episode with its keys, or what is held in its place."""
+    texts = [lesson.memory.text for lesson in lessons]
+    verdict = gate.screen(episode.summary, trust="user")
+    goal = gate.screen(episode.goal, trust="user")
+    if verdict.is_refused and not verdict.is_held:
+        return None, []
+    memory = _episode(job, task, episode, verdict, episode_id, goal.text or episode.goal, texts)
+    whole = Lesson(memory=memory, keys=keys_for(memory))
+    if not verdict.is_held:
+        return whole, []
+    if verdict.held_id:
+        return None, []
+    return None, [hold_memory(memory, whole.keys, verdict.reason, _read_from(job))]
+
+
+def _read_from(job: LearnJob) -> str:
+    """Return where a session was read, for a person who asks where a held text came from."""
+    return job.session.transcript or job.session.session_id
 
 
 def _start(state: SessionState, task: Task) -> datetime:
@@ -114,8 +158,8 @@ def _evidence(task: Task, draft: Draft) -> tuple[Evidence, ...]:
     return tuple(evidence_of(e, draft.quote if n == 0 else "") for n, e in enumerate(found))
 
 
-def _lesson(job: LearnJob, task: Task, draft: Draft, text: str, episode_id: str) -> Memory:
-    state = job.session
+def _lesson(job: LearnJob, task: Task, draft: Draft, verdict: Verdict, episode_id: str) -> Memory:
+    state, text = job.session, verdict.text
     at = next((e.ts for e in reversed(task.events) if e.ts), None)
     digest = content_hash(text)
     return Memory(
@@ -142,7 +186,7 @@ def _lesson(job: LearnJob, task: Task, draft: Draft, text: str, episode_id: str)
         evidence=_evidence(task, draft),
         anchors=draft.anchors,
         entities=draft.entities,
-        tags=draft.tags,
+        tags=tuple(dict.fromkeys([*draft.tags, *verdict.tags])),
         derived_from=(episode_id,),
         valid_from=at,
         content_hash=digest,
@@ -154,12 +198,12 @@ def _episode(
     job: LearnJob,
     task: Task,
     episode: Episode,
-    text: str,
+    verdict: Verdict,
     episode_id: str,
     goal: str,
     lessons: Sequence[str],
 ) -> Memory:
-    state = job.session
+    state, text = job.session, verdict.text
     first = task.events[0]
     return Memory(
         id=episode_id,
@@ -187,6 +231,7 @@ def _episode(
         confidence=episode.verdict.confidence,
         evidence=tuple(evidence_of(event) for event in (first, task.events[-1])),
         entities=episode.entities,
+        tags=verdict.tags,
         valid_from=episode.ended_at or episode.started_at,
         content_hash=content_hash(f"{task.id}\n{text}"),
         source_hash=task.content_hash,

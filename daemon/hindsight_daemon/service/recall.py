@@ -13,6 +13,7 @@ import msgspec
 from hindsight_daemon.clock import new_id
 from hindsight_daemon.engine import fusion, packing, query, relevance, succession, weights
 from hindsight_daemon.errors import EmbedderUnavailable, UsageProblem
+from hindsight_daemon.ingest.redact import redact
 from hindsight_daemon.model import DISTILLED_KINDS, Memory
 from hindsight_daemon.protocol.document import Notice
 from hindsight_daemon.protocol.documents import ArmScore, MemoryView, RecallResult, Scores
@@ -108,7 +109,7 @@ async def recall(s: Services, params: RecallParams, call: Call) -> RecallResult:
         record = RecallRecord(
             recall_id=result.recall_id,
             at=now,
-            query=s.gate.screen(params.query).text[:500],
+            query=redact(params.query)[0][:500],
             returned=tuple(view.id for view in views),
             client=call.client,
         )

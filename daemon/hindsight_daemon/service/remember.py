@@ -22,7 +22,8 @@ from hindsight_daemon.protocol.document import Notice
 from hindsight_daemon.protocol.documents import RememberResult
 from hindsight_daemon.protocol.params import RememberParams
 from hindsight_daemon.service.call import Call
-from hindsight_daemon.service.gate import MAX_TEXT_CHARS
+from hindsight_daemon.service.gate import MAX_TEXT_CHARS, Verdict
+from hindsight_daemon.service.held import hold_memory
 from hindsight_daemon.service.keys import keys_for
 from hindsight_daemon.service.projects import project_for
 from hindsight_daemon.service.services import Services
@@ -60,11 +61,13 @@ async def remember(s: Services, params: RememberParams, call: Call) -> RememberR
     check(params)
     if params.request_key and (former := await s.store.answered(params.request_key)):
         return msgspec.json.decode(former, type=RememberResult)
-    verdict = s.gate.screen(params.text)
+    verdict = s.gate.screen(params.text, trust="user")
     warnings = []
     if verdict.redactions:
         text = f"{verdict.redactions} secret(s) were replaced before storing"
         warnings.append(Notice(code="redacted", message=text))
+    if verdict.is_held:
+        return await _hold(s, params, verdict, call, warnings)
     if verdict.is_refused:
         return RememberResult(
             id="",
@@ -73,7 +76,7 @@ async def remember(s: Services, params: RememberParams, call: Call) -> RememberR
             reason=verdict.reason,
             warnings=warnings,
         )
-    memory = _memory(s, params, verdict.text)
+    memory = _memory(s, params, verdict)
     known = await s.store.same_content(memory.content_hash, memory.project)
     former_memory = (await s.store.get([known])).get(known) if known else None
     if former_memory is not None:
@@ -94,6 +97,29 @@ async def remember(s: Services, params: RememberParams, call: Call) -> RememberR
     return result
 
 
+async def _hold(
+    s: Services, params: RememberParams, verdict: Verdict, call: Call, warnings: list[Notice]
+) -> RememberResult:
+    memory = _memory(s, params, verdict)
+    held = hold_memory(memory, keys_for(memory), verdict.reason, call.client)
+    held_id = verdict.held_id or held.id
+    result = RememberResult(
+        id="",
+        outcome="refused",
+        affected=[held_id],
+        reason=f"quarantined: {verdict.reason}, `hindsight audit release {held_id}` releases it",
+        warnings=warnings,
+    )
+    await s.write(
+        WriteBatch(
+            held=() if verdict.held_id else (held,),
+            request_key=params.request_key,
+            response=msgspec.json.encode(result).decode() if params.request_key else "",
+        )
+    )
+    return result
+
+
 def _entry(
     s: Services, call: Call, action: str, memory: Memory, before: Memory | None = None
 ) -> HistoryEntry:
@@ -107,8 +133,8 @@ def _entry(
     )
 
 
-def _memory(s: Services, params: RememberParams, text: str) -> Memory:
-    now = s.clock.now()
+def _memory(s: Services, params: RememberParams, verdict: Verdict) -> Memory:
+    now, text = s.clock.now(), verdict.text
     occurred = parse_time(params.occurred_at) if params.occurred_at else None
     project = project_for(params.project, params.cwd)
     kind: MemoryKind = params.kind  # type: ignore[assignment]
@@ -132,7 +158,7 @@ def _memory(s: Services, params: RememberParams, text: str) -> Memory:
         valid_from=occurred,
         expires_at=now + timedelta(seconds=params.ttl_s) if params.ttl_s else None,
         pinned=params.pin,
-        tags=params.tags,
+        tags=tuple(dict.fromkeys([*params.tags, *verdict.tags])),
         external_id=params.external_id,
         content_hash=content_hash(text),
     )

@@ -75,7 +75,7 @@ class Services:
     async def write(self, batch: WriteBatch) -> None:
         """Commit a batch; new keys wake the embedder, new tombstones reach the gate."""
         await self.store.commit(batch)
-        self.gate.learn(batch.tombstones)
+        self.gate.learn(batch.tombstones, lifted=batch.lifted, held=batch.held)
         if batch.keys:
             self.vectors_settled.clear()
             self.vectors_wanted.set()
@@ -133,7 +133,7 @@ async def open_services(
     store = await open_store(paths, settings.store, clock, read_only=read_only)
     try:
         models = await asyncio.to_thread(ModelHost, settings.embed, paths.models_dir)
-        gate = Gate(await store.tombstones())
+        gate = Gate(await store.tombstones(), await store.held())
     except HindsightError:
         await store.close()
         raise

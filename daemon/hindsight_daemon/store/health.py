@@ -61,6 +61,7 @@ class StoreHealth:
             events=sum(counts.sources.values()),
             sessions=counts.sessions,
             tombstones=counts.tombstones,
+            held=counts.held,
             sources=counts.sources,
             maintenance_runs=upkeep.runs,
             maintenance_failures=upkeep.failures + folder.failures,

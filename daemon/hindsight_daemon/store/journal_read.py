@@ -14,6 +14,7 @@ import msgspec
 from hindsight_daemon.errors import AmbiguousId, NotFound
 from hindsight_daemon.model import (
     Checkpoint,
+    Held,
     HistoryEntry,
     SessionState,
     Tombstone,
@@ -31,6 +32,7 @@ _BATCH = 500
 _checkpoint = msgspec.msgpack.Decoder(Checkpoint).decode
 _session = msgspec.msgpack.Decoder(SessionState).decode
 _recall = msgspec.msgpack.Decoder(RecallRecord).decode
+_held = msgspec.msgpack.Decoder(Held).decode
 _tombstone = msgspec.msgpack.Decoder(Tombstone).decode
 
 
@@ -227,6 +229,14 @@ class JournalReads:
         rows = self._read("SELECT body FROM tombstone ORDER BY since, id")
         return [_tombstone(row[0]) for row in rows]
 
+    def held(self, state: str | None) -> list[Held]:
+        """Return what is or was held, oldest first."""
+        if not _has_held(self._journal.reader):
+            return []
+        only, values = ("WHERE state = ?", [state]) if state else ("", [])
+        rows = self._read(f"SELECT body FROM held {only} ORDER BY since, id", *values)
+        return [_held(row[0]) for row in rows]
+
     def history(self, memory_id: str) -> list[HistoryEntry]:
         """Return the changes of a memory, oldest first."""
         rows = self._read(
@@ -265,6 +275,7 @@ class CatalogCounts(msgspec.Struct, frozen=True):
     sources: dict[str, int]
     sessions: int
     tombstones: int
+    held: int
     memories: int
     keys: int
 
@@ -288,6 +299,20 @@ def count_catalog(connection: sqlite3.Connection) -> CatalogCounts:
             sources=dict(ask("SELECT agent, n FROM event_count").fetchall()),
             sessions=int(ask("SELECT COUNT(*) FROM session").fetchone()[0]),
             tombstones=int(ask("SELECT COUNT(*) FROM tombstone").fetchone()[0]),
+            held=_count_held(connection),
             memories=total,
             keys=sum(embedders.values()),
         )
+
+
+def _has_held(connection: sqlite3.Connection) -> bool:
+    # Opened for reading only, a journal of an earlier version stays as it is.
+    sql = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'held'"
+    return connection.execute(sql).fetchone() is not None
+
+
+def _count_held(connection: sqlite3.Connection) -> int:
+    if not _has_held(connection):
+        return 0
+    row = connection.execute("SELECT COUNT(*) FROM held WHERE state = 'held'").fetchone()
+    return int(row[0])

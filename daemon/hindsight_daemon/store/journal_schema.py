@@ -54,7 +54,13 @@ CREATE TABLE project (name TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+_HELD = """
+CREATE TABLE held (id TEXT PRIMARY KEY, state TEXT NOT NULL, since INTEGER NOT NULL,
+  body BLOB NOT NULL) WITHOUT ROWID;
+CREATE INDEX held_state ON held (state, since);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _HELD)
 """Script number n takes a journal from version n to n + 1."""
 
 

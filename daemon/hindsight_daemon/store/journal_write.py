@@ -248,6 +248,10 @@ class BatchWriter:
             "INSERT OR REPLACE INTO recall VALUES (?, ?, ?)",
             ((recall.recall_id, micros(recall.at), encode(recall)) for recall in batch.recalls),
         )
+        db.executemany(
+            "INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?)",
+            ((held.id, held.state, micros(held.since), encode(held)) for held in batch.held),
+        )
         if batch.request_key:
             db.execute(
                 "INSERT OR IGNORE INTO request VALUES (?, ?, ?)",

@@ -23,6 +23,8 @@ from hindsight_daemon.errors import BadInput, Busy, DiskFull, HindsightError, St
 from hindsight_daemon.model import (
     Checkpoint,
     Event,
+    Held,
+    HeldState,
     HistoryEntry,
     Key,
     Memory,
@@ -468,6 +470,10 @@ class LanceStore:
     async def tombstones(self) -> Sequence[Tombstone]:
         """Return all tombstones."""
         return tuple(self._reads.tombstones())
+
+    async def held(self, *, state: HeldState | None = None) -> Sequence[Held]:
+        """Return what is or was held."""
+        return tuple(self._reads.held(state))
 
     async def history(self, memory_id: str) -> Sequence[HistoryEntry]:
         """Return the journal lines of one memory, oldest first."""

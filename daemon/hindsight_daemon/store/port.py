@@ -15,6 +15,8 @@ from hindsight_daemon.model import (
     Checkpoint,
     Event,
     EventKind,
+    Held,
+    HeldState,
     HistoryEntry,
     Key,
     Layer,
@@ -49,7 +51,7 @@ class WriteBatch(Record, frozen=True, kw_only=True):
     known are skipped, except `grown` ones, which replace a known event of their id (and are
     skipped if there is none). `dropped_events` maps ids of events that go to their agents; these
     ids stay known, so that reading a transcript again does not bring them back. `lifted` are ids
-    of tombstones that no longer hold.
+    of tombstones that no longer hold. `held` are upserts by id of what waits for a person.
     `request_key` with `response` (JSON text) lets a resent request be answered again.
     """
 
@@ -63,6 +65,7 @@ class WriteBatch(Record, frozen=True, kw_only=True):
     tool_calls: tuple[ToolCall, ...] = ()
     tombstones: tuple[Tombstone, ...] = ()
     lifted: tuple[str, ...] = ()
+    held: tuple[Held, ...] = ()
     history: tuple[HistoryEntry, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()
     sessions: tuple[SessionState, ...] = ()
@@ -146,6 +149,7 @@ class StoreStats(Record, frozen=True, kw_only=True):
     sessions: int
     tombstones: int
     sources: dict[str, int]
+    held: int = 0
     maintenance_runs: int = 0
     maintenance_failures: int = 0
     last_failure: str = ""
@@ -250,6 +254,9 @@ class Store(Protocol):
 
     async def tombstones(self) -> Sequence[Tombstone]:
         """Return all tombstones."""
+
+    async def held(self, *, state: HeldState | None = None) -> Sequence[Held]:
+        """Return what is or was held, oldest first; with `state` only what is in that state."""
 
     async def history(self, memory_id: str) -> Sequence[HistoryEntry]:
         """Return the journal lines of one memory, oldest first."""

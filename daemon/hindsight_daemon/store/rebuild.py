@@ -32,6 +32,7 @@ SALVAGED = (
     "checkpoint",
     "session",
     "tombstone",
+    "held",
     "request",
     "recall",
     "embedder",
