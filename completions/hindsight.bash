@@ -20,12 +20,13 @@ _hindsight_walk() {
             continue
         fi
         case "$path/$word" in
-            /recall|/ingest|/remember|/show|/list|/search|/why|/forget|/watch|/stats|/doctor|/audit|/demo|/config|/daemon|/model|/completion|/man) path="$path/$word" ;;
+            /recall|/ingest|/remember|/show|/list|/search|/why|/working|/forget|/watch|/stats|/doctor|/audit|/demo|/config|/daemon|/model|/completion|/man) path="$path/$word" ;;
             /recall/--limit|/recall/-n|/recall/--budget|/recall/--project|/recall/-p|/recall/--layer|/recall/--kind|/recall/-k|/recall/--task-type|/recall/--since|/recall/--until|/recall/--include|/recall/--rerank|/recall/--format|/recall/-f) open=$word ;;
             /ingest/--source|/ingest/--project|/ingest/-p|/ingest/--session|/ingest/--since) open=$word ;;
             /remember/--kind|/remember/-k|/remember/--scope|/remember/--importance|/remember/--ttl|/remember/--tag|/remember/--project|/remember/-p) open=$word ;;
             /list/--limit|/list/-n|/list/--before|/list/--project|/list/-p|/list/--layer|/list/--kind|/list/-k|/list/--status|/list/--session|/list/--since|/list/--until) open=$word ;;
             /search/--limit|/search/-n|/search/--context|/search/-C|/search/--project|/search/-p|/search/--agent|/search/--role|/search/--kind|/search/-k|/search/--tool|/search/--session|/search/--since|/search/--until) open=$word ;;
+            /working/--project|/working/-p) open=$word ;;
             /forget/--reason) open=$word ;;
             /audit/quarantine|/audit/release|/audit/drop) path="$path/$word" ;;
             /audit/quarantine/--limit|/audit/quarantine/-n) open=$word ;;
@@ -83,6 +84,7 @@ _hindsight() {
             /search/--project|/search/-p) _hindsight_paths -d ;;
             /search/--role) _hindsight_words 'user assistant tool system' ;;
             /search/--kind|/search/-k) _hindsight_words 'prompt text reasoning tool_call tool_result error interrupt compaction' ;;
+            /working/--project|/working/-p) _hindsight_paths -d ;;
             */--color) _hindsight_words 'auto always never' ;;
         esac
         return
@@ -97,6 +99,7 @@ _hindsight() {
             /show) own='--history --transcript -t' ;;
             /list) own='--limit -n --before --project -p --all-projects --layer --kind -k --status --session --since --until --tombstones' ;;
             /search) own='--limit -n --context -C --project -p --all-projects --agent --role --kind -k --tool --session --since --until' ;;
+            /working) own='--project -p --all-projects' ;;
             /forget) own='--reason --dry-run --yes -y' ;;
             /audit/quarantine) own='--limit -n --all' ;;
             /audit/release) own='--reason --dry-run' ;;
@@ -112,7 +115,7 @@ _hindsight() {
         return
     fi
     case "$path" in
-        "") _hindsight_words 'recall ingest remember show list search why forget watch stats doctor audit demo config daemon model completion man' ;;
+        "") _hindsight_words 'recall ingest remember show list search why working forget watch stats doctor audit demo config daemon model completion man' ;;
         /ingest) _hindsight_paths -f ;;
         /show) _hindsight_ids ;;
         /why) _hindsight_ids ;;

@@ -13,7 +13,7 @@ function __hindsight_path
             continue
         end
         switch "$path/$word"
-            case '/recall' '/ingest' '/remember' '/show' '/list' '/search' '/why' '/forget' '/watch' '/stats' '/doctor' '/audit' '/demo' '/config' '/daemon' '/model' '/completion' '/man'
+            case '/recall' '/ingest' '/remember' '/show' '/list' '/search' '/why' '/working' '/forget' '/watch' '/stats' '/doctor' '/audit' '/demo' '/config' '/daemon' '/model' '/completion' '/man'
                 set path "$path/$word"
             case '/--color' '/--timeout'
                 set open 1
@@ -30,6 +30,8 @@ function __hindsight_path
             case '/search/--limit' '/search/-n' '/search/--context' '/search/-C' '/search/--project' '/search/-p' '/search/--agent' '/search/--role' '/search/--kind' '/search/-k' '/search/--tool' '/search/--session' '/search/--since' '/search/--until' '/search/--color' '/search/--timeout'
                 set open 1
             case '/why/--color' '/why/--timeout'
+                set open 1
+            case '/working/--project' '/working/-p' '/working/--color' '/working/--timeout'
                 set open 1
             case '/forget/--reason' '/forget/--color' '/forget/--timeout'
                 set open 1
@@ -132,6 +134,7 @@ complete -c hindsight -n "__hindsight_at ''" -a 'show' -d 'Show one memory with 
 complete -c hindsight -n "__hindsight_at ''" -a 'list' -d 'List memories, newest first'
 complete -c hindsight -n "__hindsight_at ''" -a 'search' -d 'Search transcripts for a text'
 complete -c hindsight -n "__hindsight_at ''" -a 'why' -d 'Trace a memory to its source'
+complete -c hindsight -n "__hindsight_at ''" -a 'working' -d 'Show what running sessions are at'
 complete -c hindsight -n "__hindsight_at ''" -a 'forget' -d 'Remove memories and keep them from coming back'
 complete -c hindsight -n "__hindsight_at ''" -a 'watch' -d 'Watch what the daemon sees and learns'
 complete -c hindsight -n "__hindsight_at ''" -a 'stats' -d 'Show counts, sizes and how the daemon is'
@@ -246,6 +249,14 @@ complete -c hindsight -n "__hindsight_at '/why'" -l color -x -a 'auto always nev
 complete -c hindsight -n "__hindsight_at '/why'" -l timeout -x -d 'Longest wait for one answer (default 60).'
 complete -c hindsight -n "__hindsight_at '/why'" -l help -s h -d 'Show the help.'
 complete -c hindsight -n "__hindsight_at '/why'" -a '(__hindsight_ids)'
+complete -c hindsight -n "__hindsight_at '/working'" -l project -s p -x -a '(__fish_complete_directories)' -d 'Only this project (default: the repository around the current folder).'
+complete -c hindsight -n "__hindsight_at '/working'" -l all-projects -d 'Do not keep to the project of this folder.'
+complete -c hindsight -n "__hindsight_at '/working'" -l json -d 'Print one JSON document and nothing else on stdout.'
+complete -c hindsight -n "__hindsight_at '/working'" -l quiet -s q -d 'Leave out notes and progress.'
+complete -c hindsight -n "__hindsight_at '/working'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
+complete -c hindsight -n "__hindsight_at '/working'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
+complete -c hindsight -n "__hindsight_at '/working'" -l timeout -x -d 'Longest wait for one answer (default 60).'
+complete -c hindsight -n "__hindsight_at '/working'" -l help -s h -d 'Show the help.'
 complete -c hindsight -n "__hindsight_at '/forget'" -l reason -x -d 'Why; kept with the tombstone.'
 complete -c hindsight -n "__hindsight_at '/forget'" -l dry-run -d 'Only say what would happen.'
 complete -c hindsight -n "__hindsight_at '/forget'" -l yes -s y -d 'Do not ask; needed where nobody can answer.'

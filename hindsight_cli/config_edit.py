@@ -66,8 +66,13 @@ def _readings(typed: str, kind: Any) -> list[Any]:
 def _named(kind: Any) -> str:
     plain = typing.get_args(kind)[0] if typing.get_origin(kind) is typing.Annotated else kind
     names = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-    bounds = [part.ge for part in getattr(kind, "__metadata__", ()) if part.ge is not None]
-    return names.get(plain, "a list of texts") + (f", {bounds[0]} or more" if bounds else "")
+    metadata = getattr(kind, "__metadata__", ())
+    least = next((part.ge for part in metadata if part.ge is not None), None)
+    most = next((part.le for part in metadata if part.le is not None), None)
+    bound = (
+        "" if least is None else f", {least} or more" if most is None else f", {least} to {most}"
+    )
+    return names.get(plain, "a list of texts") + bound
 
 
 def _written(value: Any) -> str:

@@ -24,6 +24,7 @@ VERBS: dict[str, Verb] = {
     "list": Verb("list", DAILY),
     "search": Verb("search", DAILY),
     "why": Verb("why", DAILY),
+    "working": Verb("working", DAILY),
     "forget": Verb("forget", DAILY),
     "watch": Verb("watch", LOOK),
     "stats": Verb("stats", LOOK),

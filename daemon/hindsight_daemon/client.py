@@ -46,6 +46,7 @@ from hindsight_daemon.protocol.documents import (
     StatsResult,
     StatusResult,
     WhyResult,
+    WorkingResult,
 )
 from hindsight_daemon.protocol.envelope import Reply, Request, encode_line, raise_error
 from hindsight_daemon.protocol.frames import MAX_FRAME_BYTES, LineBuffer
@@ -317,6 +318,10 @@ class Client:
     def why(self, id: str) -> WhyResult:
         """Return where a memory comes from."""
         return self._verb("memory.why", WhyResult, {"id": id})
+
+    def working(self, session_id: str = "", **params: Any) -> WorkingResult:
+        """Return the live state of sessions; see `WorkingParams`."""
+        return self._verb("memory.working", WorkingResult, {"session_id": session_id, **params})
 
     def search(self, text: str, **params: Any) -> SearchResult:
         """Return events that hold a text; see `SearchParams`."""

@@ -71,6 +71,17 @@ class WatchSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds of silence after which a task counts as ended."""
 
 
+class WorkingSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[working]"""
+
+    ttl_s: Annotated[float, Meta(ge=60, le=72 * 3600)] = 24 * 3600.0
+    """Seconds after its last word for which the live state of a session is kept."""
+    capacity: Annotated[int, Meta(ge=16)] = 256
+    """Entries that the live state of one session may hold; at 80 % of them it is consolidated."""
+    assess_every_turns: Positive = 3
+    """Turns after which the importance of a live session is assessed again."""
+
+
 class EventsSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[events]"""
 
@@ -100,6 +111,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     embed: EmbedSettings = EmbedSettings()
     recall: RecallSettings = RecallSettings()
     watch: WatchSettings = WatchSettings()
+    working: WorkingSettings = WorkingSettings()
     events: EventsSettings = EventsSettings()
     daemon: DaemonSettings = DaemonSettings()
 

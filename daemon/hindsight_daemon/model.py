@@ -330,6 +330,57 @@ class Checkpoint(Record, frozen=True, kw_only=True):
     tally: ReadTally = ReadTally()
 
 
+class WorkingItem(Record, frozen=True, kw_only=True):
+    """One entry of a session's live state.
+
+    A `step` is what was done, a `failure` what has not been seen to pass since, a `result` what a
+    command said, a `note` what the user asked to keep in mind. `key` names the command or file
+    that a later entry may settle.
+    """
+
+    kind: Literal["step", "failure", "result", "note"]
+    text: str
+    at: datetime | None = None
+    event_id: str = ""
+    key: str = ""
+    importance: float = 0.3
+
+
+class WorkingState(Record, frozen=True, kw_only=True):
+    """The live state of one session, the layer `working`: never a memory, expires by itself.
+
+    Built from the session's events up to `through_seq`. While `is_open` it holds its task; after
+    consolidation only what is needed to go on with the same goal. `calls` are tool calls whose
+    results are still to come; `dropped` counts entries that made room for others.
+    """
+
+    session_id: str
+    updated_at: datetime
+    expires_at: datetime
+    agent: str = ""
+    project: str = ""
+    cwd: str = ""
+    is_open: bool = False
+    goal: str = ""
+    started_at: datetime | None = None
+    items: tuple[WorkingItem, ...] = ()
+    dropped: int = 0
+    settled: int = 0
+    turns: int = 0
+    has_ended: bool = False
+    importance: Importance = "low"
+    importance_score: float = 0.0
+    importance_reasons: tuple[str, ...] = ()
+    assessed_at: datetime | None = None
+    assessments: int = 0
+    assessed_digest: str = ""
+    turns_since: int = 0
+    calls: tuple[Event, ...] = ()
+    last_said: str = ""
+    has_acted: bool = False
+    through_seq: int = -1
+
+
 class SessionState(Record, frozen=True, kw_only=True):
     """What is known of one agent session and how far it was consolidated.
 

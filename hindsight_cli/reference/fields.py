@@ -165,7 +165,11 @@ def settings() -> list[Setting]:
 
 
 def _bound(hint: Any) -> str:
-    least = next((part.ge for part in getattr(hint, "__metadata__", ()) if part.ge is not None), "")
+    metadata = getattr(hint, "__metadata__", ())
+    least = next((part.ge for part in metadata if part.ge is not None), "")
+    most = next((part.le for part in metadata if part.le is not None), "")
+    if most != "":
+        return f", {least} to {most}"
     return f", {least} or more" if least != "" else ""
 
 

@@ -113,6 +113,7 @@ SEE_ALSO: dict[str, tuple[str, ...]] = {
     "watch": ("ingest", "daemon"),
     "list": ("recall", "show"),
     "why": ("show", "list"),
+    "working": ("recall", "watch"),
     "forget": ("list", "remember"),
     "stats": ("doctor", "daemon"),
     "doctor": ("daemon", "stats"),

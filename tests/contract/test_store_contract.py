@@ -12,7 +12,17 @@ import pytest
 from msgspec import structs
 
 from hindsight_daemon.errors import AmbiguousId, BadInput, NotFound
-from hindsight_daemon.model import Anchor, Checkpoint, Evidence, Held, Step, ToolCall, ToolUse
+from hindsight_daemon.model import (
+    Anchor,
+    Checkpoint,
+    Evidence,
+    Held,
+    Step,
+    ToolCall,
+    ToolUse,
+    WorkingItem,
+    WorkingState,
+)
 from hindsight_daemon.store.open import open_store
 from hindsight_daemon.store.port import EventFilter, RecallRecord, Store, WriteBatch
 from tests.support.fake_store import FakeStore
@@ -747,5 +757,40 @@ def test_events_that_were_dropped_are_gone_and_do_not_come_back(run: Run) -> Non
             assert (await store.stats()).events == 1
             await store.commit(WriteBatch(events=(goes,)))
             await settle()
+
+    run(body)
+
+
+def a_working(session_id: str, minute: int, **fields: Any) -> WorkingState:
+    return WorkingState(session_id=session_id, updated_at=at(minute), expires_at=at(900), **fields)
+
+
+def test_live_states_are_kept_by_session_and_apart_from_memories(run: Run) -> None:
+    async def body(store: Store, settle: Settle) -> None:
+        item = WorkingItem(
+            kind="failure", text="端口被占用", at=at(1), event_id="e1", key="make up"
+        )
+        first = a_working("s1", 1, goal="fix", items=(item,), is_open=True)
+        await store.commit(WriteBatch(working=(first, a_working("s2", 2))))
+        await settle()
+        assert await store.working("s1") == (first,)
+        assert [state.session_id for state in await store.working()] == ["s2", "s1"]
+        again = structs.replace(first, updated_at=at(3), items=())
+        await store.commit(WriteBatch(working=(again,), working_gone=("s2", "s9")))
+        await settle()
+        assert await store.working() == (again,)
+        assert (await store.stats()).memories_by["layer"] == {}
+
+    run(body)
+
+
+def test_notes_of_background_work_are_set_and_removed_by_name(run: Run) -> None:
+    async def body(store: Store, settle: Settle) -> None:
+        await store.commit(WriteBatch(progress={"tries:a": "1", "tries:b": "2", "other": "x"}))
+        await settle()
+        assert await store.progress("tries:") == {"tries:a": "1", "tries:b": "2"}
+        await store.commit(WriteBatch(progress={"tries:a": "", "tries:b": "3"}))
+        await settle()
+        assert await store.progress("") == {"other": "x", "tries:b": "3"}
 
     run(body)

@@ -21,6 +21,7 @@ from hindsight_daemon.model import (
     SessionState,
     Tombstone,
     ToolCall,
+    WorkingState,
 )
 from hindsight_daemon.store import event_match
 from hindsight_daemon.store.port import (
@@ -58,6 +59,8 @@ class FakeStore:
         self._sessions: dict[str, SessionState] = {}
         self._recalls: dict[str, RecallRecord] = {}
         self._responses: dict[str, str] = {}
+        self._working: dict[str, WorkingState] = {}
+        self._progress: dict[str, str] = {}
         self._dimensions: dict[str, int] = {}
         self._dropped: set[str] = set()
 
@@ -96,6 +99,11 @@ class FakeStore:
         self._checkpoints.update({c.path: c for c in batch.checkpoints})
         self._sessions.update({s.session_id: s for s in batch.sessions})
         self._recalls.update({r.recall_id: r for r in batch.recalls})
+        self._working.update({state.session_id: state for state in batch.working})
+        for session_id in batch.working_gone:
+            self._working.pop(session_id, None)
+        noted = {**self._progress, **batch.progress}
+        self._progress = {name: value for name, value in noted.items() if value}
         if batch.request_key:
             self._responses.setdefault(batch.request_key, batch.response)
 
@@ -279,6 +287,13 @@ class FakeStore:
 
     async def recall_record(self, recall_id: str) -> RecallRecord | None:
         return self._recalls.get(recall_id)
+
+    async def working(self, session_id: str = "") -> Sequence[WorkingState]:
+        found = [w for w in self._working.values() if session_id in ("", w.session_id)]
+        return tuple(sorted(found, key=lambda w: (-w.updated_at.timestamp(), w.session_id)))
+
+    async def progress(self, prefix: str) -> dict[str, str]:
+        return {n: self._progress[n] for n in sorted(self._progress) if n.startswith(prefix)}
 
     async def stats(self) -> StoreStats:
         by: dict[str, dict[str, int]] = {

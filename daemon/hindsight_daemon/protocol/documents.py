@@ -173,6 +173,52 @@ class Happening(Document, kw_only=True):
     schema: str = "hindsight.event/1"
 
 
+class WorkingEntry(Document, kw_only=True):
+    """One entry of a session's live state; `importance` is from 0 to 1."""
+
+    text: str
+    at: str = ""
+    event_id: str = ""
+    importance: float = 0.0
+
+
+class WorkingSession(Document, kw_only=True):
+    """The live state of one session.
+
+    `open_failures` have not been seen to pass since; `notes` are what the user asked to keep in
+    mind; `entries` counts what is held of the capacity, `dropped` what made room.
+    """
+
+    session_id: str
+    agent: str
+    project: str
+    cwd: str
+    goal: str
+    steps: list[WorkingEntry]
+    open_failures: list[WorkingEntry]
+    recent_results: list[WorkingEntry]
+    notes: list[WorkingEntry]
+    importance: str
+    importance_score: float
+    importance_reasons: list[str] = []
+    assessed_at: str = ""
+    assessments: int = 0
+    turns: int = 0
+    entries: int = 0
+    dropped: int = 0
+    started_at: str = ""
+    updated_at: str = ""
+    expires_at: str = ""
+
+
+class WorkingResult(Document, kw_only=True):
+    """hindsight.working/1: the live sessions; `capacity` is how many entries each may hold."""
+
+    sessions: list[WorkingSession]
+    capacity: int = 0
+    schema: str = "hindsight.working/1"
+
+
 class WhyStep(Document, kw_only=True):
     """One link of the chain memory → lesson → episode → transcript."""
 

@@ -26,6 +26,7 @@ from hindsight_daemon.protocol.documents import (
     StatsResult,
     StatusResult,
     WhyResult,
+    WorkingResult,
 )
 from hindsight_daemon.protocol.handshake import HelloParams, HelloResult
 from hindsight_daemon.protocol.params import (
@@ -44,6 +45,7 @@ from hindsight_daemon.protocol.params import (
     ShutdownParams,
     SyncParams,
     WhyParams,
+    WorkingParams,
 )
 
 
@@ -78,6 +80,7 @@ METHODS: dict[str, Method] = {
         Method("memory.show", ShowParams, MemoryDocument, "one memory, whole"),
         Method("memory.list", ListParams, ListResult, "memories or tombstones, newest first"),
         Method("memory.why", WhyParams, WhyResult, "where a memory comes from"),
+        Method("memory.working", WorkingParams, WorkingResult, "live state of sessions"),
         Method("memory.forget", ForgetParams, ForgetResult, "remove and keep out", is_write=True),
         Method("audit.quarantine", QuarantineParams, QuarantineResult, "what waits for a person"),
         Method("audit.release", HeldParams, ReleaseResult, "let in what was held", is_write=True),

@@ -99,6 +99,15 @@ class ListParams(Document, kw_only=True):
     tombstones: bool = False
 
 
+class WorkingParams(Document, kw_only=True):
+    """`session_id` may be the beginning of one; without it, the live sessions of the project."""
+
+    session_id: str = ""
+    project: str = ""
+    all_projects: bool = False
+    cwd: str = ""
+
+
 class WhyParams(Document, kw_only=True):
     """`id` may be a unique prefix, or the id of a recall."""
 

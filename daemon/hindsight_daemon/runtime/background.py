@@ -18,6 +18,7 @@ from hindsight_daemon.service.follow import follow_forever
 from hindsight_daemon.service.retention import thin_events
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.service.vectors import fill_some
+from hindsight_daemon.service.working import expire_working
 
 _log = logging.getLogger("hindsight.background")
 _FIRST_PAUSE_S = 1.0
@@ -67,6 +68,7 @@ async def tend_forever(s: Services) -> None:
         if time.monotonic() - thinned_at >= _THIN_EVERY_S:
             thinned_at = time.monotonic()
             await thin_events(s)
+            await expire_working(s)
         if await asyncio.to_thread(s.models.unload_if_idle, time.monotonic()):
             await asyncio.to_thread(trim_memory)
             _log.info("model.unloaded", extra=facts(rss_bytes=rss_bytes()))

@@ -13,6 +13,7 @@ import msgspec
 from hindsight_daemon.model import DISTILLED_KINDS, HistoryEntry, Key, Memory
 from hindsight_daemon.service.learning import Learned, LearnJob
 from hindsight_daemon.service.services import Services
+from hindsight_daemon.service.working import note_working
 from hindsight_daemon.store.port import WriteBatch
 
 _ACTOR = "consolidation"
@@ -75,6 +76,7 @@ async def consolidate_session(s: Services, session_id: str, *, final: bool) -> C
             sessions=(msgspec.structs.replace(state, consolidated_events=consolidated),),
         )
     )
+    await note_working(s, session_id, final=final)
     for episode, memory_ids in told:
         s.happenings.publish_task(session_id, episode, memory_ids)
     for memory in changes.memories.values():

@@ -25,6 +25,7 @@ from hindsight_daemon.service.consolidate import consolidate_session
 from hindsight_daemon.service.drift import look_forever, roots_of
 from hindsight_daemon.service.ingest import Target, count, read_one
 from hindsight_daemon.service.services import Services
+from hindsight_daemon.service.working import catch_up
 from hindsight_daemon.sources.registry import families_by_root
 
 RECONCILE_EVERY_S = 900.0
@@ -51,6 +52,7 @@ async def follow_forever(s: Services) -> None:
     )
     await asyncio.to_thread(watcher.start)
     s.watching = [str(root) for root in roots if root.is_dir()]
+    await catch_up(s)
     stirred = asyncio.Event()
     tasks = [
         asyncio.create_task(_read_forever(s, roots, changed, stirred)),

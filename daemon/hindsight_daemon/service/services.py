@@ -51,6 +51,8 @@ class Services:
         self.vectors_settled = asyncio.Event()
         self.component_failures: dict[str, str] = {}
         self.watching: list[str] = []
+        self.consolidation_wanted = asyncio.Event()
+        self.full_sessions: set[str] = set()
         self.source_alarms: list[Notice] = []
         self.retention: dict[str, int] = {"runs": 0, "sessions": 0, "events": 0, "bytes": 0}
         self.stop_when_idle: Callable[[], None] = lambda: None

@@ -16,6 +16,7 @@ from hindsight_daemon.service import (
     remember,
     search,
     watch,
+    working,
 )
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.services import Services
@@ -30,6 +31,7 @@ BODIES: dict[str, Body] = {
     "memory.show": memories.show,
     "memory.list": memories.list_,
     "memory.why": memories.why,
+    "memory.working": working.working,
     "memory.forget": memories.forget,
     "audit.quarantine": quarantine.quarantine,
     "audit.release": quarantine.release,

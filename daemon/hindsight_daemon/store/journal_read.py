@@ -18,6 +18,7 @@ from hindsight_daemon.model import (
     HistoryEntry,
     SessionState,
     Tombstone,
+    WorkingState,
 )
 from hindsight_daemon.store.failures import storage_errors
 from hindsight_daemon.store.journal import Journal
@@ -33,6 +34,7 @@ _checkpoint = msgspec.msgpack.Decoder(Checkpoint).decode
 _session = msgspec.msgpack.Decoder(SessionState).decode
 _recall = msgspec.msgpack.Decoder(RecallRecord).decode
 _held = msgspec.msgpack.Decoder(Held).decode
+_working = msgspec.msgpack.Decoder(WorkingState).decode
 _tombstone = msgspec.msgpack.Decoder(Tombstone).decode
 
 
@@ -261,6 +263,17 @@ class JournalReads:
         """Return what a recall returned."""
         rows = self._read("SELECT body FROM recall WHERE recall_id = ?", recall_id)
         return _recall(rows[0][0]) if rows else None
+
+    def working(self, session_id: str) -> list[WorkingState]:
+        """Return live states, of one session or of all, what was changed last first."""
+        only, values = ("WHERE session_id = ?", (session_id,)) if session_id else ("", ())
+        sql = f"SELECT body FROM working {only} ORDER BY updated_at DESC, session_id"
+        return [_working(row[0]) for row in self._read(sql, *values)]
+
+    def progress(self, prefix: str) -> dict[str, str]:
+        """Return notes of background work by name."""
+        sql = "SELECT name, value FROM progress WHERE name >= ? AND name < ? ORDER BY name"
+        return dict(self._read(sql, prefix, prefix + "\U0010ffff"))
 
     def fold_marks(self) -> dict[Table, int]:
         """Return, per table, the last outbox row known to be folded and synced."""

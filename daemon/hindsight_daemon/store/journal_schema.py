@@ -60,7 +60,13 @@ CREATE TABLE held (id TEXT PRIMARY KEY, state TEXT NOT NULL, since INTEGER NOT N
 CREATE INDEX held_state ON held (state, since);
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _HELD)
+_LIVE_STATE = """
+CREATE TABLE working (
+  session_id TEXT PRIMARY KEY, updated_at INTEGER NOT NULL, body BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE progress (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _HELD, _LIVE_STATE)
 """Script number n takes a journal from version n to n + 1."""
 
 

@@ -252,6 +252,16 @@ class BatchWriter:
             "INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?)",
             ((held.id, held.state, micros(held.since), encode(held)) for held in batch.held),
         )
+        for state in batch.working:
+            row = (state.session_id, micros(state.updated_at), encode(state))
+            db.execute("INSERT OR REPLACE INTO working VALUES (?, ?, ?)", row)
+        gone = ((session_id,) for session_id in batch.working_gone)
+        db.executemany("DELETE FROM working WHERE session_id = ?", gone)
+        for name, value in batch.progress.items():
+            if value:
+                db.execute("INSERT OR REPLACE INTO progress VALUES (?, ?)", (name, value))
+            else:
+                db.execute("DELETE FROM progress WHERE name = ?", (name,))
         if batch.request_key:
             db.execute(
                 "INSERT OR IGNORE INTO request VALUES (?, ?, ?)",

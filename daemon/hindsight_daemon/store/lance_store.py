@@ -31,6 +31,7 @@ from hindsight_daemon.model import (
     MemoryKind,
     SessionState,
     Tombstone,
+    WorkingState,
 )
 from hindsight_daemon.store.bm25 import TermStatistics, score
 from hindsight_daemon.store.event_search import events_near, search_events
@@ -482,6 +483,14 @@ class LanceStore:
     async def recall_record(self, recall_id: str) -> RecallRecord | None:
         """Return what a recall returned."""
         return self._reads.recall_record(recall_id)
+
+    async def working(self, session_id: str = "") -> Sequence[WorkingState]:
+        """Return the live state of one session, or of all; what was changed last first."""
+        return tuple(self._reads.working(session_id))
+
+    async def progress(self, prefix: str) -> dict[str, str]:
+        """Return the notes of background work whose names start with `prefix`."""
+        return self._reads.progress(prefix)
 
     async def stats(self) -> StoreStats:
         """Return counts and health; cheap enough to be asked every few seconds."""

@@ -28,6 +28,7 @@ from hindsight_daemon.model import (
     Status,
     Tombstone,
     ToolCall,
+    WorkingState,
 )
 
 
@@ -52,6 +53,9 @@ class WriteBatch(Record, frozen=True, kw_only=True):
     skipped if there is none). `dropped_events` maps ids of events that go to their agents; these
     ids stay known, so that reading a transcript again does not bring them back. `lifted` are ids
     of tombstones that no longer hold. `held` are upserts by id of what waits for a person.
+    `working` are upserts by session, `working_gone` sessions
+    without live state from now on. `progress` sets notes of background work by name; an empty
+    text removes one.
     `request_key` with `response` (JSON text) lets a resent request be answered again.
     """
 
@@ -70,6 +74,9 @@ class WriteBatch(Record, frozen=True, kw_only=True):
     checkpoints: tuple[Checkpoint, ...] = ()
     sessions: tuple[SessionState, ...] = ()
     recalls: tuple[RecallRecord, ...] = ()
+    working: tuple[WorkingState, ...] = ()
+    working_gone: tuple[str, ...] = ()
+    progress: dict[str, str] = {}
     request_key: str = ""
     response: str = ""
 
@@ -263,6 +270,12 @@ class Store(Protocol):
 
     async def recall_record(self, recall_id: str) -> RecallRecord | None:
         """Return what a recall returned."""
+
+    async def working(self, session_id: str = "") -> Sequence[WorkingState]:
+        """Return the live state of one session, or of all; what was changed last first."""
+
+    async def progress(self, prefix: str) -> dict[str, str]:
+        """Return the notes of background work whose names start with `prefix`."""
 
     async def stats(self) -> StoreStats:
         """Return counts and health; cheap enough to be asked every few seconds."""

@@ -36,6 +36,8 @@ SALVAGED = (
     "request",
     "recall",
     "embedder",
+    "working",
+    "progress",
 )
 """Tables of a damaged journal that are copied as far as they can be read."""
 
