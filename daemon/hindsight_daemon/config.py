@@ -139,6 +139,29 @@ CHOICES: dict[str, tuple[str, ...]] = {
 """Keys that take one of a few words."""
 
 
+MODELS: dict[str, tuple[str, ...]] = {
+    "embed.model": (
+        "e5-small",
+        "e5-large",
+        "paraphrase-multilingual-minilm",
+        "bge-small-en",
+        "bge-small-zh",
+    ),
+    "embed.reranker": ("minilm-l12-en", "bge-reranker-m3-int8", "bge-reranker-m3"),
+}
+"""Keys that name a model, with the names of `embed.catalog`; `auto`, `none` and folders go too."""
+MODEL_ALIASES: frozenset[str] = frozenset(
+    (
+        "intfloat/multilingual-e5-large",
+        "sentence-transformers/paraphrase-multilingual-minilm-l12-v2",
+        "baai/bge-small-zh-v1.5",
+        "baai/bge-reranker-v2-m3-int8",
+        "baai/bge-reranker-v2-m3",
+    )
+)
+"""Names under which the hubs know these models, in small letters."""
+
+
 def setting_keys() -> dict[str, tuple[type[Struct], str]]:
     """Map each dotted key to its section class and field name, in file order."""
     sections = get_type_hints(Settings)
@@ -213,6 +236,24 @@ def parse_settings(text: str, path: Path) -> Settings:
         raise ConfigProblem(f"{path}:{line}: {exc}", file=str(path), line=line) from exc
     _check_unknown(document, path, text)
     return _convert(document, path, text, strict=True)
+
+
+def check_models(settings: Settings, path: Path, text: str = "") -> None:
+    """Raise `ConfigProblem` if a setting names a model that there is not.
+
+    Asked when a person writes the settings. A daemon that finds such a name goes on without the
+    model and says so: recall by keywords is better than none.
+    """
+    for dotted, names in MODELS.items():
+        section, name = dotted.split(".")
+        value = getattr(getattr(settings, section), name)
+        is_folder = value.startswith(("/", "~", "./", "../"))
+        if is_folder or value.lower() in {"auto", "none", "", *names} | MODEL_ALIASES:
+            continue
+        near = difflib.get_close_matches(value, names, 1)
+        hint = f"did you mean `{near[0]}`? " if near else ""
+        hint += f"known: auto, none, {', '.join(names)}, or a folder with an ONNX model"
+        raise _problem(path, text, dotted, f"no model is called `{value}`", hint)
 
 
 def load_settings(path: Path, env: Mapping[str, str] | None = None) -> Settings:

@@ -15,7 +15,13 @@ from hindsight_cli import config_edit, filing
 from hindsight_cli.context import AppContext, app_context, command_app
 from hindsight_cli.documents import ConfigDocument, ConfigValue
 from hindsight_cli.output import Output
-from hindsight_daemon.config import load_with_origins, parse_settings, setting_keys
+from hindsight_daemon.config import (
+    MODELS,
+    check_models,
+    load_with_origins,
+    parse_settings,
+    setting_keys,
+)
 from hindsight_daemon.errors import ConfigProblem, OutputFailed, UsageProblem
 from hindsight_daemon.protocol.documents import Ack
 
@@ -91,6 +97,8 @@ def set_value(context: AppContext, key: str, typed: str) -> ConfigValue:
         raise ConfigProblem(f"cannot read `{path}`: {exc}", file=str(path)) from exc
     changed = config_edit.with_value(text, key, config_edit.as_toml(key, typed))
     settings = parse_settings(changed, path)
+    if key in MODELS:
+        check_models(settings, path, changed)
     filing.replace_file(path, changed)
     section, _, name = key.partition(".")
     value = msgspec.to_builtins(getattr(getattr(settings, section), name))
@@ -140,11 +148,20 @@ def path(ctx: typer.Context) -> int:
     return 0
 
 
+def _check_models(context: AppContext) -> None:
+    path = context.paths.config_file
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    check_models(parse_settings(text, path), path, text)
+    # What the environment sets wins over the file, and may be wrong as well.
+    check_models(load_with_origins(path)[0], path, text)
+
+
 @app.command("validate")
 def validate(ctx: typer.Context) -> int:
     """Check the configuration file and the environment; exit 78 if something is wrong."""
     context = app_context(ctx)
     document = _document(context)
+    _check_models(context)
     said = "is valid" if document.exists else "does not exist, defaults are in force"
     ack = Ack(message=f"`{document.path}` {said}")
     context.output.result(ack, lambda: [ack.message])
@@ -177,5 +194,6 @@ def edit(ctx: typer.Context) -> int:
     if status:
         raise OutputFailed(f"`{command[0]}` ended with status {status}")
     ack = Ack(message=f"`{_document(context).path}` is valid")
+    _check_models(context)
     context.output.result(ack, lambda: [ack.message])
     return 0

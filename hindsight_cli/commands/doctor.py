@@ -68,6 +68,8 @@ def lines_of(result: DoctorResult, out: Output) -> list[str]:
         if check.hint and check.status != "ok":
             hint = out.wrapped(f"hint: {check.hint}", "  ")
             lines += [out.style(line, "cyan") for line in hint]
+    if result.names:
+        lines += ["", *out.wrapped(f"names for `--source`: {', '.join(result.names)}", "")]
     return lines
 
 
@@ -119,6 +121,7 @@ def doctor(
 
     `hindsight doctor sources` tells for each folder of transcripts how many were found, read,
     empty and skipped, for what reasons, which record types are unknown, and whether it has gone
-    silent or drifted away from the form that is understood.
+    silent or drifted away from the form that is understood. It ends with the names that
+    `hindsight ingest --source` takes.
     """
     return run(app_context(ctx), topic)

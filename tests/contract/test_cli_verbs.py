@@ -278,3 +278,16 @@ def test_the_demo_learns_answers_and_leaves_nothing_behind(cli: Cli) -> None:
     assert set(Path("/tmp").glob("hindsight-demo-*")) == before
     assert os.environ["HINDSIGHT_HOME"] == home
     assert not is_lock_held(resolve_paths())
+
+
+def test_a_setting_that_names_no_model_is_refused_and_nothing_is_written(cli: Cli) -> None:
+    refused = cli.json("config", "set", "embed.model", "nonsense", code=78)
+    assert "`nonsense`" in refused["message"] and "e5-small" in refused["hint"]
+    file = resolve_paths().config_file
+    assert not file.exists()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('[embed]\nmodel = "nonsense"\n', encoding="utf-8")
+    assert cli.json("config", "validate", code=78)["detail"]["line"] == 2
+    cli.json("config", "set", "embed.threads", "2")
+    cli.json("config", "set", "embed.model", "none")
+    cli.text("config", "validate")

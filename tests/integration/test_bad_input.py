@@ -117,7 +117,8 @@ def test_files_that_are_no_transcripts_are_refused_by_name(paths: Paths, tmp_pat
     missing = str(tmp_path / "none")
     refused("ingest", missing, code=66, error="input.missing", message="does not exist")
     known = str(tmp_path / "unknown.json")
-    refused("ingest", "--source", "kodex", known, code=2, error="usage.invalid", message="`kodex`")
+    usage: dict[str, Any] = {"code": 2, "error": "usage.invalid", "message": "`kodex`"}
+    refused("ingest", "--source", "kodex", known, **usage, hint="did you mean `codex`")
     assert KEPT in hindsight("list").out
     assert paths.journal_file.exists()
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sqlite3
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from hindsight_daemon.client import Client
+from hindsight_daemon.model import Checkpoint
+from hindsight_daemon.paths import Paths, resolve_paths
 from tests.support.claude_lines import ClaudeSession, fixed_migration
 from tests.support.harness import running_daemon, wait_until
 
@@ -86,3 +91,44 @@ def test_other_files_of_an_agent_are_not_taken_for_transcripts(project: Path) ->
             str(project / f"{session.session_id}.jsonl")
         }
         assert client.stats().sessions == 1
+
+
+def test_a_newer_parser_reads_its_transcripts_again_without_doubling_events(
+    project: Path,
+) -> None:
+    paths = resolve_paths()
+    session = fixed_migration()
+    file = project / f"{session.session_id}.jsonl"
+    file.write_text(session.text(), encoding="utf-8")
+    os.utime(file, (1_785_000_000, 1_785_000_000))
+    with running_daemon() as client:
+        wait_until(lambda: client.stats().episodes == 1, "the session was consolidated")
+        before = client.stats()
+    newest = _set_parser_version(paths, 0)
+    with running_daemon() as client:
+        wait_until(lambda: _parser_version(paths) == newest, "the transcript was read again")
+        client.ingest((str(file),))
+        after = client.stats()
+    assert (after.events, after.sessions, after.episodes) == (
+        before.events,
+        before.sessions,
+        before.episodes,
+    )
+    assert after.memories == before.memories
+
+
+def _parser_version(paths: Paths) -> int:
+    with contextlib.closing(sqlite3.connect(paths.journal_file, timeout=30)) as journal:
+        ((body,),) = journal.execute("SELECT body FROM checkpoint")
+    return msgspec.msgpack.decode(body, type=Checkpoint).parser_version
+
+
+def _set_parser_version(paths: Paths, version: int) -> int:
+    """Let the only checkpoint be one of another version; return what it was."""
+    with contextlib.closing(sqlite3.connect(paths.journal_file)) as journal, journal:
+        ((path, body),) = journal.execute("SELECT path, body FROM checkpoint")
+        checkpoint = msgspec.msgpack.decode(body, type=Checkpoint)
+        changed = msgspec.structs.replace(checkpoint, parser_version=version)
+        row = (msgspec.msgpack.encode(changed), path)
+        journal.execute("UPDATE checkpoint SET body = ? WHERE path = ?", row)
+    return checkpoint.parser_version

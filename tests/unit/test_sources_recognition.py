@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hindsight_daemon.errors import BadInput
+from hindsight_daemon.errors import BadInput, UsageProblem
 from hindsight_daemon.ingest.reader import OpenTranscript, read_head
 from hindsight_daemon.sources.recognition import outline
-from hindsight_daemon.sources.registry import SOURCES, families_by_root, sniff
+from hindsight_daemon.sources.registry import SOURCES, families_by_root, sniff, source_named
 from tests.support.transcripts import FIXTURES, fixture
 
 FAMILIES = sorted(folder.name for folder in FIXTURES.iterdir())
@@ -125,3 +125,18 @@ def test_the_outline_of_a_document_needs_no_whole_document(text: str, paths: set
 
 def test_an_outline_of_something_deep_stays_small() -> None:
     assert len(outline('{"a":' * 5000)) < 10
+
+
+def test_an_unknown_name_of_a_family_is_answered_with_the_nearest_ones() -> None:
+    for wrong, near in (
+        ("claud-code", "claude-code"),
+        ("kodex", "codex"),
+        ("Gemini", "gemini-cli"),
+    ):
+        with pytest.raises(UsageProblem) as caught:
+            source_named(wrong)
+        assert f"did you mean `{near}`" in caught.value.hint
+        assert caught.value.hint.count("`") <= 8 and len(caught.value.hint) < 160
+    with pytest.raises(UsageProblem) as caught:
+        source_named("zzz")
+    assert caught.value.hint == "`hindsight doctor sources` lists the names"

@@ -289,6 +289,11 @@ def _digest(session: StoredSession) -> str:
     return hashlib.sha256(told).hexdigest()[:_DIGEST_CHARS]
 
 
+def record_hash(stored: StoredRecord) -> str:
+    """Return the hash that the origins of a record's events carry."""
+    return _line(stored).sha256
+
+
 def _line(stored: StoredRecord) -> RawLine:
     text = encode_json(stored.fields)
     sha256 = hashlib.sha256(text.encode("utf-8")).hexdigest()

@@ -18,7 +18,7 @@ from hindsight_daemon.ingest.open_database import OpenDatabase
 from hindsight_daemon.ingest.reader import OpenTranscript, read_head
 from hindsight_daemon.model import Record
 from hindsight_daemon.sources.fields import moment
-from hindsight_daemon.sources.port import DatabaseSource, Source
+from hindsight_daemon.sources.port import Source
 from hindsight_daemon.sources.registry import SOURCES, sniff
 
 _JUNK = frozenset(
@@ -32,6 +32,8 @@ _JUNK = frozenset(
         "lost+found",
     )
 )
+_HIDDEN_HOMES = frozenset((".specstory", ".system_generated"))
+"""Hidden folders in which agents keep transcripts below a place that people name."""
 _FOLDER_THRESHOLD = 0.65
 """Surer than for a named file: a folder of notes is not a folder of transcripts."""
 _FIRST_TIME = re.compile(r'"(?:timestamp|ts|created_at|time)"\s*:\s*("[^"]{8,40}"|[\d.]{9,20})')
@@ -95,25 +97,32 @@ def walk_files(root: Path, *, shallow: bool = False) -> Iterator[Path]:
     With `shallow` only those in `root` itself.
 
     Never leaves `root`: links to folders are not followed, links to files only if these lie
-    inside. Folders that vanish or cannot be read are passed over.
+    inside. Folders that vanish or cannot be read are passed over. Hidden files count if it is a
+    family that hides them, hidden folders if agents are known to keep transcripts in them.
     """
     real_root = root.resolve()
     for folder, folders, names in os.walk(root, followlinks=False):
         folders[:] = sorted(
             name
             for name in folders
-            if not shallow and not name.startswith(".") and name not in _JUNK
+            if not shallow and name not in _JUNK and (name[0] != "." or name in _HIDDEN_HOMES)
         )
         present = frozenset(names)
         for name in sorted(names):
             file = Path(folder, name)
-            if name.startswith(".") or not is_transcript_name(file):
+            if not is_transcript_name(file) or (name[0] == "." and not _is_named_hidden(file)):
                 continue
             if name.endswith(".zst") and name.removesuffix(".zst") in present:
                 continue
             if file.is_symlink() and not file.resolve().is_relative_to(real_root):
                 continue
             yield file
+
+
+def _is_named_hidden(path: Path) -> bool:
+    """Tell whether a family asks for a hidden file by its name, not for anything of that suffix."""
+    plain = path.with_name(f"x{path.suffix}")
+    return any(source.matches(path) and not source.matches(plain) for source in SOURCES)
 
 
 def default_roots(env: Mapping[str, str], home: Path) -> list[Path]:
@@ -128,20 +137,34 @@ def is_at_home(path: Path, families: Mapping[Path, tuple[Source, ...]]) -> bool:
     `families` are those of `registry.families_by_root`; a file below none of them is judged by
     its content alone. An agent's settings, indices and outputs may look like prose or a chat.
     """
-    hosts = [families[folder] for folder in path.parents if folder in families]
+    hosts = [
+        there
+        for folder in path.parents
+        if folder in families
+        and (there := _reaching(families[folder], is_own=folder == path.parent))
+    ]
     return not hosts or any(source.matches(path) for there in hosts for source in there)
 
 
+def _reaching(families: tuple[Source, ...], *, is_own: bool) -> list[Source]:
+    """Return the families whose transcripts lie in a folder, or also in those below it."""
+    return [source for source in families if is_own or not is_shallow(source)]
+
+
+def is_shallow(source: Source) -> bool:
+    """Tell whether the transcripts of a family lie in its roots themselves, not below."""
+    return bool(getattr(source, "is_shallow", False))
+
+
 def shallow_roots(env: Mapping[str, str], home: Path) -> frozenset[Path]:
-    """Return those default folders that hold databases and nothing else of interest.
+    """Return those default folders that themselves hold all there is of interest.
 
     What lies deeper there (snapshots, caches) may be large and is not to be watched.
     """
     deep: set[Path] = set()
     shallow: set[Path] = set()
     for source in SOURCES:
-        is_shallow = isinstance(source, DatabaseSource) and source.is_shallow
-        (shallow if is_shallow else deep).update(source.roots(env, home))
+        (shallow if is_shallow(source) else deep).update(source.roots(env, home))
     return frozenset(shallow - deep)
 
 

@@ -54,9 +54,8 @@ def read_tree(
         stamp = stamp_of(path)
     except OSError as exc:
         raise NoInput(f"there is no file `{shown}`") from exc
-    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    damaged = _fill(connection, path)
-    with OpenDatabase(path, shown, connection=connection) as tables:
+    opened, damaged = open_tree(path, shown)
+    with opened as tables:
         context = TranscriptContext(path=shown, project=project)
         batches = read_sessions(tables, source, context, stamp, checkpoint, final=final)
         for number, batch in enumerate(batches):
@@ -68,6 +67,13 @@ def read_tree(
                     skipped_total=batch.skipped_total + 1,
                 )
             yield batch
+
+
+def open_tree(path: Path, shown: str) -> tuple[OpenDatabase, int]:
+    """Return the files of a session as tables, to be closed, and how many cannot be read."""
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    damaged = _fill(connection, path)
+    return OpenDatabase(path, shown, connection=connection), damaged
 
 
 def _fill(connection: sqlite3.Connection, path: Path) -> int:

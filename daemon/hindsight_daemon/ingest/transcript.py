@@ -32,6 +32,7 @@ from hindsight_daemon.ingest.reader import (
     read_lines,
 )
 from hindsight_daemon.ingest.redact import redact_event
+from hindsight_daemon.ingest.side_files import texts_beside
 from hindsight_daemon.model import Checkpoint, Event
 from hindsight_daemon.sources.port import (
     DatabaseSource,
@@ -102,7 +103,11 @@ def read_transcript(
             if source is None:
                 return
         context = TranscriptContext(
-            path=shown, session_id=session_id, project=project, state=resume.state
+            path=shown,
+            session_id=session_id,
+            project=project,
+            state=resume.state,
+            beside={} if label else texts_beside(source, path),
         )
         reading = _Reading(transcript, source, context, facts, resume)
         if source.container == "document":

@@ -426,6 +426,7 @@ class DoctorResult(Document, kw_only=True):
 
     checks: list[Check]
     sources: list[SourceReport] = []
+    names: list[str] = []
     schema: str = "hindsight.doctor/1"
 
 

@@ -26,7 +26,7 @@ from hindsight_daemon.protocol.params import NoParams
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.reading import Piece
 from hindsight_daemon.service.services import Services
-from hindsight_daemon.sources.registry import families_by_root, is_read_whole
+from hindsight_daemon.sources.registry import SOURCES, families_by_root, is_read_whole
 from hindsight_daemon.store.port import WriteBatch
 
 _SHARE_OF_TIME = 50
@@ -67,7 +67,7 @@ async def note_problem(s: Services, path: str, problem: str) -> None:
 
 
 async def sources(s: Services, _params: NoParams, _call: Call) -> DoctorResult:
-    """Say of every root that exists what its transcripts came to."""
+    """Say of every root that exists what its transcripts came to, and which families there are."""
     found = await _look(s, roots_of(s))
     checks = [
         Check(
@@ -80,7 +80,8 @@ async def sources(s: Services, _params: NoParams, _call: Call) -> DoctorResult:
     ]
     if not checks:
         checks = [Check(name="sources", status="ok", message="no agent has left transcripts here")]
-    return DoctorResult(checks=checks, sources=[_report(one) for one in found])
+    names = sorted(source.name for source in SOURCES)
+    return DoctorResult(checks=checks, sources=[_report(one) for one in found], names=names)
 
 
 async def look_at_sources(s: Services, read: Iterable[str]) -> None:

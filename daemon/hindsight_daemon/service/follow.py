@@ -26,7 +26,7 @@ from hindsight_daemon.service.drift import look_forever, roots_of
 from hindsight_daemon.service.ingest import Target, count, read_one
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.service.working import catch_up
-from hindsight_daemon.sources.registry import families_by_root
+from hindsight_daemon.sources.registry import families_by_root, is_current
 
 RECONCILE_EVERY_S = 900.0
 _CONSOLIDATE_LOOK_S = 5.0
@@ -123,7 +123,7 @@ def _size_bytes(path: Path) -> int:
 
 async def _is_unchanged(s: Services, path: Path) -> bool:
     checkpoint = await s.store.checkpoint(str(path))
-    if checkpoint is None:
+    if checkpoint is None or not is_current(checkpoint.source, checkpoint.parser_version):
         return False
     try:
         now = stamp_of(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import msgspec
@@ -28,8 +29,9 @@ from hindsight_daemon.service.filters import (
     moment,
     projects_for,
 )
+from hindsight_daemon.service.originals import Originals
 from hindsight_daemon.service.services import Services
-from hindsight_daemon.service.spans import span_state, spans_of
+from hindsight_daemon.service.spans import spans_of
 from hindsight_daemon.service.views import iso, whole
 from hindsight_daemon.store.port import SearchFilter, WriteBatch
 
@@ -123,8 +125,9 @@ async def why(s: Services, params: WhyParams, _call: Call) -> WhyResult:
             steps.append(_step(ancestor.kind, ancestor))
             queue.extend(ancestor.derived_from)
             evidence.extend(ancestor.evidence[:1])
+    originals = Originals()
     for link in evidence:
-        steps.extend(await _spans(s, link))
+        steps.extend(await _spans(s, link, originals))
     return WhyResult(id=memory.id, steps=steps, history=await _history(s, memory.id))
 
 
@@ -139,11 +142,16 @@ def _step(what: str, memory: Memory) -> WhyStep:
     )
 
 
-async def _spans(s: Services, link: Evidence) -> list[WhyStep]:
+async def _spans(s: Services, link: Evidence, originals: Originals) -> list[WhyStep]:
     events = await s.store.events_by_id(list(link.event_ids))
     steps = []
     for event in events:
         origin = event.origin
+        verified = "unknown"
+        if origin is not None:
+            session_id = event.session_id
+            found = await asyncio.to_thread(originals.look, origin, event, session_id)
+            verified = found.state
         steps.append(
             WhyStep(
                 what="transcript",
@@ -156,9 +164,7 @@ async def _spans(s: Services, link: Evidence) -> list[WhyStep]:
                 byte_start=origin.byte_start if origin else link.byte_start,
                 byte_end=origin.byte_end if origin else link.byte_end,
                 at=iso(event.ts),
-                verified=span_state(origin.path, origin.byte_start, origin.byte_end, origin.sha256)
-                if origin
-                else "unknown",
+                verified=verified,
             )
         )
     return steps

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,34 +10,13 @@ from hindsight_daemon.ingest.redact import redact
 from hindsight_daemon.model import Event, Evidence, Origin
 from hindsight_daemon.protocol.documents import NumberedLine, TranscriptSpan
 from hindsight_daemon.service.event_views import cut, event_view, spoken_text
+from hindsight_daemon.service.originals import Originals
 from hindsight_daemon.service.views import iso
 from hindsight_daemon.store.port import Store
 
 MAX_SPANS = 40
 _SPAN_CHARS = 20_000
 _CHUNK_BYTES = 1 << 20
-
-
-def span_state(path: str, start: int, end: int, sha256: str) -> str:
-    """Compare a transcript span with its hash: `unchanged`, `changed`, `gone` or `unknown`."""
-    return _look(path, start, end, sha256)[0]
-
-
-def _look(path: str, start: int, end: int, sha256: str) -> tuple[str, bytes]:
-    if not sha256 or end <= start:
-        return "unknown", b""
-    try:
-        with Path(path).open("rb") as file:
-            file.seek(start)
-            raw = file.read(end - start)
-    except OSError:
-        return "gone", b""
-    same = hashlib.sha256(raw).hexdigest() == sha256
-    return ("unchanged", raw) if same or _same_line(raw, sha256) else ("changed", b"")
-
-
-def _same_line(raw: bytes, sha256: str) -> bool:
-    return hashlib.sha256(raw.rstrip(b"\r\n")).hexdigest() == sha256
 
 
 def _line_at(path: str, offset: int) -> int:
@@ -59,6 +37,7 @@ async def spans_of(store: Store, evidence: Sequence[Evidence]) -> list[Transcrip
     event_ids = [event_id for link in evidence for event_id in link.event_ids]
     events = {event.id: event for event in await store.events_by_id(event_ids)}
     spans: dict[tuple[str, int, int, str], TranscriptSpan] = {}
+    originals = Originals()
     for link in evidence:
         for event_id in link.event_ids or ("",):
             event = events.get(event_id)
@@ -74,17 +53,20 @@ async def spans_of(store: Store, evidence: Sequence[Evidence]) -> list[Transcrip
             if key not in spans:
                 if len(spans) == MAX_SPANS:
                     return list(spans.values())
-                spans[key] = await asyncio.to_thread(_span, link, event, origin)
+                spans[key] = await asyncio.to_thread(_span, originals, link, event, origin)
             if event is not None:
                 _add(spans[key], event)
     return list(spans.values())
 
 
-def _span(link: Evidence, event: Event | None, origin: Origin) -> TranscriptSpan:
-    state, raw = _look(origin.path, origin.byte_start, origin.byte_end, origin.sha256)
+def _span(
+    originals: Originals, link: Evidence, event: Event | None, origin: Origin
+) -> TranscriptSpan:
+    session_id = event.session_id if event else link.session_id
+    state, raw, path, is_packed = originals.look(origin, event, session_id)
     span = TranscriptSpan(
         agent=link.agent,
-        session_id=event.session_id if event else link.session_id,
+        session_id=session_id,
         transcript=origin.path,
         verified=state,
         origin="file" if raw else "store",
@@ -98,7 +80,8 @@ def _span(link: Evidence, event: Event | None, origin: Origin) -> TranscriptSpan
         text, _ = redact(raw.decode("utf-8", "replace").rstrip("\r\n"))
         span.is_cut = len(text) > _SPAN_CHARS
         # Counted anew: a source may number what it made of the file, such as messages.
-        span.line = first = _line_at(origin.path, origin.byte_start) or origin.line or 1
+        counted = 0 if is_packed else _line_at(path, origin.byte_start)
+        span.line = first = counted or origin.line or 1
         span.lines = [
             NumberedLine(line=first + number, text=line.rstrip("\r"))
             for number, line in enumerate(cut(text, _SPAN_CHARS).split("\n"))

@@ -15,9 +15,11 @@ from typing import Literal
 from hindsight_daemon.model import Event, Record
 from hindsight_daemon.sources.block_messages import TextParser
 from hindsight_daemon.sources.fields import names
+from hindsight_daemon.sources.named_file import folder_named_by, is_named_by
 from hindsight_daemon.sources.port import Parser, TranscriptContext
 
 AGENT = "aider"
+_VARIABLE = "AIDER_CHAT_HISTORY_FILE"
 _RUN = re.compile(r"^# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*$")
 _FENCE = re.compile(r"^(`{3,}|~{3,})")
 _EDITED = re.compile(r"^(Applied edit to|Creating empty file|Created new file) (.+)$")
@@ -205,6 +207,7 @@ class Aider:
     name = AGENT
     parser_version = 1
     container: Literal["lines", "document"] = "document"
+    is_shallow = True
 
     def score(self, head: str, path: str) -> float:
         """Accept a text with a run header, or with prompts and notes in Aider's wording."""
@@ -218,13 +221,15 @@ class Aider:
         return 0.9 if path.endswith(".aider.chat.history.md") and has_prompt else 0.0
 
     def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:  # noqa: ARG002
-        """Return the file that the environment names; others lie in projects, asked for by path."""
-        named = env.get("AIDER_CHAT_HISTORY_FILE", "")
-        return [Path(named).parent] if named and Path(named).is_absolute() else []
+        """Return the folder of the file that the environment names.
+
+        Others lie in projects and are asked for by path.
+        """
+        return folder_named_by(_VARIABLE, env)
 
     def matches(self, path: Path) -> bool:
         """Accept histories by their usual name."""
-        return path.name.endswith(".aider.chat.history.md")
+        return path.name.endswith(".aider.chat.history.md") or is_named_by(_VARIABLE, path)
 
     def parser(self, context: TranscriptContext) -> Parser:
         """Return a new parser for one history."""

@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 from hindsight_daemon.model import Event
 from hindsight_daemon.sources.block_messages import BlockDocumentParser
-from hindsight_daemon.sources.continue_dev import folder_of_uri
 from hindsight_daemon.sources.fields import (
     compact,
     first_string,
+    folder_of_uri,
     integer,
     mapping,
     moment,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from hindsight_daemon.sources.cline_store import ClineHistoryParser, ClineStoreParser
-from hindsight_daemon.sources.cline_ui import ClineUiParser
+from hindsight_daemon.sources.cline_ui import HISTORY, HISTORY_ITEM, ClineUiParser
 from hindsight_daemon.sources.port import Parser, TranscriptContext
 from hindsight_daemon.sources.recognition import has
 
@@ -33,6 +33,12 @@ def editor_storage(env: Mapping[str, str], home: Path) -> list[Path]:
         base = Path(env["XDG_CONFIG_HOME"]) if env.get("XDG_CONFIG_HOME") else home / ".config"
     local = [base / editor / "User" for editor in _EDITORS]
     return [*local, home / ".vscode-server" / "data" / "User"]
+
+
+def cline_data(env: Mapping[str, str], home: Path) -> Path:
+    """Return the folder in which Cline keeps what is no editor's."""
+    base = Path(env["CLINE_DIR"]) if env.get("CLINE_DIR") else home / ".cline"
+    return Path(env["CLINE_DATA_DIR"]) if env.get("CLINE_DATA_DIR") else base / "data"
 
 
 def agent_of_path(path: str) -> str:
@@ -66,11 +72,16 @@ class ClineTask:
         """Return the task folders below the storage of the editors' extension."""
         extension = AGENTS[self.name][0]
         users = editor_storage(env, home)
-        return [user / "globalStorage" / extension / "tasks" for user in users]
+        tasks = [user / "globalStorage" / extension / "tasks" for user in users]
+        return [*tasks, cline_data(env, home) / "tasks"] if self.name == "cline" else tasks
 
     def matches(self, path: Path) -> bool:
         """Accept what the agent shows, not what it sends to the model."""
         return path.name == "ui_messages.json"
+
+    def side_files(self, path: Path) -> tuple[Path, ...]:
+        """Name the task's item in the list of tasks, and what was sent to the model."""
+        return path.with_name(HISTORY_ITEM), path.with_name(HISTORY)
 
     def parser(self, context: TranscriptContext) -> Parser:
         """Return a new parser for one task."""
@@ -92,13 +103,16 @@ class ClineStore:
 
     def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:
         """Return sessions and tasks below `$CLINE_DATA_DIR`, `$CLINE_DIR/data` or `~/.cline`."""
-        base = Path(env["CLINE_DIR"]) if env.get("CLINE_DIR") else home / ".cline"
-        data = Path(env["CLINE_DATA_DIR"]) if env.get("CLINE_DATA_DIR") else base / "data"
+        data = cline_data(env, home)
         return [data / "sessions", data / "tasks"]
 
     def matches(self, path: Path) -> bool:
         """Accept the messages of sessions."""
         return path.name.endswith(".messages.json")
+
+    def side_files(self, path: Path) -> tuple[Path, ...]:
+        """Name the session's own file."""
+        return (path.with_name(f"{path.name.removesuffix('.messages.json')}.json"),)
 
     def parser(self, context: TranscriptContext) -> Parser:
         """Return a new parser for one session."""

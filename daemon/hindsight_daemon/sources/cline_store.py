@@ -6,7 +6,7 @@ Both are lists of messages made of content blocks.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -20,11 +20,12 @@ from hindsight_daemon.sources.fields import (
     sequence,
     string,
 )
+from hindsight_daemon.sources.json_text import object_in
 from hindsight_daemon.sources.port import TranscriptContext
 
 _NOTICE = "<SYSTEM_NOTICE>"
 _ENVIRONMENT = re.compile(r"<environment_details>.*?(?:</environment_details>|\Z)", re.DOTALL)
-_WORKING_FOLDER = re.compile(r"^# Current (?:Working|Workspace) Directory \((.+?)\)", re.MULTILINE)
+WORKING_FOLDER = re.compile(r"^# Current (?:Working|Workspace) Directory \((.+?)\)", re.MULTILINE)
 _TASK = re.compile(r"<(task|user_message|feedback|answer)>\s*(.*?)\s*</\1>", re.DOTALL)
 _OUTCOME = re.compile(r"^\[([a-z_]+)(?: for '(.*)')?\] Result:?\s*", re.DOTALL)
 _XML_CALL = re.compile(r"^<([a-z]+(?:_[a-z]+)+)>\n(.*?)^</\1>", re.MULTILINE | re.DOTALL)
@@ -35,6 +36,13 @@ class ClineStoreParser(BlockDocumentParser):
     """Reads the messages of one session."""
 
     agent = "cline"
+
+    def told_beside(self, texts: Mapping[str, str]) -> None:
+        """Take folder and model from the session's own file, whatever it is called."""
+        for text in texts.values():
+            session = object_in(text)
+            self._state.cwd = first_string(session, "cwd", "workspace_root")
+            self._state.model = string(session.get("model"))
 
     def document(self, value: Any) -> Iterator[Event]:
         """Yield the events of the whole session."""
@@ -102,7 +110,7 @@ class ClineHistoryParser(BlockDocumentParser):
 
     def clean(self, text: str) -> str:
         """Return what a person wrote; remember the working folder that is told beside it."""
-        if match := _WORKING_FOLDER.search(text):
+        if match := WORKING_FOLDER.search(text):
             self._state.cwd = match[1]
         text = _ENVIRONMENT.sub("", text).strip()
         found = _TASK.findall(text)

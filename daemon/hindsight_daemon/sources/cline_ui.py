@@ -8,16 +8,20 @@ said.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
 from hindsight_daemon.model import Event
 from hindsight_daemon.sources.block_messages import BlockDocumentParser, decoded
+from hindsight_daemon.sources.cline_store import WORKING_FOLDER
 from hindsight_daemon.sources.fields import first_string, mapping, moment, names, sequence, string
+from hindsight_daemon.sources.json_text import object_in
 from hindsight_daemon.sources.port import TranscriptContext
 from hindsight_daemon.sources.tools import DENIED
 
+HISTORY_ITEM, HISTORY = "history_item.json", "api_conversation_history.json"
+_LINE_END = re.compile(r"(?<!\\)\\n")
 _PROMPTS = names("task user_feedback user_feedback_diff")
 _ERRORS = names(
     "error diff_error rooignore_error clineignore_error api_req_failed mistake_limit_reached "
@@ -59,6 +63,16 @@ class ClineUiParser(BlockDocumentParser):
         self.agent = agent
         self._command = ""
         self._printed: list[str] = []
+
+    def told_beside(self, texts: Mapping[str, str]) -> None:
+        """Take folder and caller from `history_item.json`, else the folder told to the model."""
+        item, state = object_in(texts.get(HISTORY_ITEM)), self._state
+        state.cwd = first_string(item, "workspace", "cwdOnTaskInitialization")
+        state.parent = string(item.get("parentTaskId"))
+        # The history may be long and is cut, so that it is searched as the JSON text that it is.
+        sent = _LINE_END.sub("\n", texts.get(HISTORY, ""))
+        if not state.cwd and (match := WORKING_FOLDER.search(sent)):
+            state.cwd = match[1].replace("\\\\", "\\")
 
     def session_of_path(self, path: PurePosixPath) -> str:
         """The folder is the task."""

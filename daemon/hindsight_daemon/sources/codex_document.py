@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from hindsight_daemon.model import Event
+from hindsight_daemon.sources import codex
 from hindsight_daemon.sources.codex_parser import CodexParser
 from hindsight_daemon.sources.fields import mapping, sequence
 from hindsight_daemon.sources.json_text import decode_object
@@ -46,9 +47,9 @@ class CodexDocument:
             return 0.0
         return 0.92 if '"items"' in begin or '"instructions"' in begin else 0.0
 
-    def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:  # noqa: ARG002
-        """They lie in the folder of the Codex source."""
-        return []
+    def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:
+        """Return the folders of the later rollouts, where these lie as well."""
+        return codex.SOURCE.roots(env, home)
 
     def matches(self, path: Path) -> bool:
         """Accept rollouts that are documents."""

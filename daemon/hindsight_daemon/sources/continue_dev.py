@@ -8,22 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import unquote, urlsplit
 
 from hindsight_daemon.model import Event
 from hindsight_daemon.sources.block_messages import BlockDocumentParser
-from hindsight_daemon.sources.fields import content_text, first_string, mapping, sequence, string
+from hindsight_daemon.sources.fields import (
+    content_text,
+    first_string,
+    folder_of_uri,
+    mapping,
+    sequence,
+    string,
+)
 from hindsight_daemon.sources.port import Parser, TranscriptContext
 from hindsight_daemon.sources.recognition import FULL, has
 from hindsight_daemon.sources.tools import INTERRUPTED
 
 AGENT = "continue"
 _FINAL = frozenset(("done", "errored", "canceled"))
-
-
-def folder_of_uri(text: str) -> str:
-    """Return the path of a `file:` address; a path comes back as it is."""
-    return unquote(urlsplit(text).path) if text.startswith("file:") else text
 
 
 class ContinueParser(BlockDocumentParser):

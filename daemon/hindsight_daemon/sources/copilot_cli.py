@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from hindsight_daemon.sources.copilot_parser import AGENT, CopilotParser
+from hindsight_daemon.sources.copilot_parser import AGENT, WORKSPACE, CopilotParser
 from hindsight_daemon.sources.fields import string
 from hindsight_daemon.sources.port import Parser, TranscriptContext
 from hindsight_daemon.sources.recognition import line_share
@@ -42,6 +42,10 @@ class CopilotCli:
         if path.suffix != ".jsonl":
             return False
         return path.name == "events.jsonl" or path.parent.name == "session-state"
+
+    def side_files(self, path: Path) -> tuple[Path, ...]:
+        """Name the description of the session."""
+        return (path.with_name(WORKSPACE),)
 
     def parser(self, context: TranscriptContext) -> Parser:
         """Return a new parser for one session."""

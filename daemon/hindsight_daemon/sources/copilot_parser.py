@@ -6,7 +6,8 @@ counts. Events of a subagent become a session of its own, with the caller's as p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -33,6 +34,8 @@ _QUIET = names(
     "hook.start hook.end skill.invoked system.message system.notification "
     "tool.user_requested tool.execution_progress tool.execution_partial_result"
 )
+WORKSPACE = "workspace.yaml"
+_YAML_FIELD = re.compile(r"^(cwd|branch):[ \t]*[\"']?(.+?)[\"']?[ \t]*$", re.MULTILINE)
 _MAX_CLOSED = 64
 
 
@@ -84,6 +87,12 @@ class CopilotParser(LogParser):
             yield from self._close(data, fields)
         else:
             yield from self._marks(kind, data, fields)
+
+    def told_beside(self, texts: Mapping[str, str]) -> None:
+        """Take folder and branch from `workspace.yaml`, of which only plain fields are read."""
+        fields = dict(_YAML_FIELD.findall(texts.get(WORKSPACE, "")))
+        self._state.cwd = self._state.cwd or fields.get("cwd", "")
+        self._state.branch = self._state.branch or fields.get("branch", "")
 
     def _context_of(self, data: dict[str, Any]) -> None:
         state, context = self._state, mapping(data.get("context") or data)

@@ -1,11 +1,12 @@
 """Copilot Chat of VS Code: `workspaceStorage/<hash>/chatSessions/<session>.json` or `.jsonl`.
 
 The lines form is a log of operations on the document, which are replayed. The folder of the
-workspace is in a file beside the sessions, which this source does not see.
+workspace is in `workspace.json` above the sessions.
 """
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from hindsight_daemon.sources.cline import editor_storage
 from hindsight_daemon.sources.fields import (
     content_text,
     first_string,
+    folder_of_uri,
     integer,
     mapping,
     moment,
@@ -23,11 +25,12 @@ from hindsight_daemon.sources.fields import (
     sequence,
     string,
 )
-from hindsight_daemon.sources.json_text import decode_object
+from hindsight_daemon.sources.json_text import decode_object, object_in
 from hindsight_daemon.sources.port import Parser, RawLine, Skipped, TranscriptContext
 from hindsight_daemon.sources.recognition import FULL, has, line_share
 
 AGENT = "copilot-vscode"
+_WORKSPACE = "workspace.json"
 _WORDS = names("markdownContent markdownVuln")
 _QUIET = names(
     "inlineReference codeblockUri textEditGroup notebookEditGroup undoStop prepareToolInvocation "
@@ -46,6 +49,12 @@ class VsCodeChatParser(BlockDocumentParser):
     def session_of_path(self, path: PurePosixPath) -> str:
         """The file is named after its session."""
         return path.stem if path.parent.name.endswith("hatSessions") else ""
+
+    def told_beside(self, texts: Mapping[str, str]) -> None:
+        """Take the folder of the workspace, or the one that holds the workspace's own file."""
+        workspace = object_in(texts.get(_WORKSPACE))
+        file = folder_of_uri(first_string(workspace, "workspace", "configuration"))
+        self._state.cwd = folder_of_uri(string(workspace.get("folder"))) or posixpath.dirname(file)
 
     def document(self, value: Any) -> Iterator[Event]:
         """Yield the events of the whole session."""
@@ -225,6 +234,10 @@ class CopilotVsCode:
     def matches(self, path: Path) -> bool:
         """Accept chat sessions."""
         return path.suffix == ".json" and path.parent.name.endswith("hatSessions")
+
+    def side_files(self, path: Path) -> tuple[Path, ...]:
+        """Name the description of the workspace."""
+        return (path.parent.with_name(_WORKSPACE),)
 
     def parser(self, context: TranscriptContext) -> Parser:
         """Return a new parser for one session."""

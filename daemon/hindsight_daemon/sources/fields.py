@@ -9,6 +9,7 @@ import hashlib
 import math
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from hindsight_daemon.clock import parse_time
 from hindsight_daemon.sources.json_text import encode_json
@@ -114,6 +115,19 @@ def attachment_note(what: str, media_type: str, data: str) -> str:
     digest = hashlib.sha256(data.encode("utf-8", "replace")).hexdigest()[:16]
     kind = f" {media_type}" if media_type else ""
     return f"[{what}{kind} {size_bytes} bytes sha256:{digest}]"
+
+
+def folder_of_uri(text: str) -> str:
+    """Return the path in an address of an editor (`file:`, `vscode-remote:`), else the text."""
+    scheme, mark, _ = text.partition(":")
+    if not mark or scheme not in ("file", "vscode-remote"):
+        return text
+    try:
+        path = unquote(urlsplit(text).path)
+    except ValueError:
+        return ""
+    is_windows = len(path) > 2 and path[0] == "/" and path[2] == ":"
+    return path[1:] if is_windows else path
 
 
 def block_text(block: Any) -> str:

@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hindsight_daemon.sources.fields import names, string
-from hindsight_daemon.sources.gemini_parser import AGENT, GeminiDocumentParser, GeminiParser
+from hindsight_daemon.sources.gemini_parser import (
+    AGENT,
+    PROJECT_ROOT,
+    PROJECTS,
+    GeminiDocumentParser,
+    GeminiParser,
+)
 from hindsight_daemon.sources.port import Parser, TranscriptContext
 from hindsight_daemon.sources.recognition import FULL, has, line_share
 
@@ -45,6 +51,14 @@ class GeminiCli:
     def matches(self, path: Path) -> bool:
         """Accept session logs, those of subagents too."""
         return path.suffix == ".jsonl" and "chats" in (path.parent.name, path.parent.parent.name)
+
+    def side_files(self, path: Path) -> tuple[Path, ...]:
+        """Name the mark of the project's folder, and the list of all projects."""
+        depth = next((n for n, folder in enumerate(path.parents) if folder.name == "chats"), 0)
+        above = path.parents[depth + 1 : depth + 4]
+        if len(above) < 3:
+            return ()
+        return above[0] / PROJECT_ROOT, above[2] / PROJECTS
 
     def parser(self, context: TranscriptContext) -> Parser:
         """Return a new parser for one session."""

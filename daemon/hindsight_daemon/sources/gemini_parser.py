@@ -6,7 +6,8 @@ What a rewind took back was said all the same and stays; the rewind itself is an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -20,11 +21,13 @@ from hindsight_daemon.sources.fields import (
     sequence,
     string,
 )
+from hindsight_daemon.sources.json_text import object_in
 from hindsight_daemon.sources.log_parser import DocumentParser, LogParser
 from hindsight_daemon.sources.shell_text import stated_exit_code
 from hindsight_daemon.sources.tools import INTERRUPTED
 
 AGENT = "gemini-cli"
+PROJECT_ROOT, PROJECTS = ".project_root", "projects.json"
 _MODEL_TYPES = names("gemini model assistant")
 _QUIET_TYPES = names("info warning")
 _DONE = names("success error cancelled")
@@ -65,6 +68,19 @@ class GeminiParser(LogParser):
         if path.parent.parent.name == "chats":
             self._state.parent = path.parent.name
         return ""
+
+    def told_beside(self, texts: Mapping[str, str]) -> None:
+        """Take the folder from `.project_root`, else from the list of projects.
+
+        Before 2026 the folder of a project was named by the hash of its path.
+        """
+        self._state.cwd = texts.get(PROJECT_ROOT, "").strip()
+        if not self._state.cwd:
+            above = set(PurePosixPath(self._context.path).parts[-5:])
+            for path, slug in mapping(object_in(texts.get(PROJECTS)).get("projects")).items():
+                digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()
+                if {string(slug), digest} & above:
+                    self._state.cwd = path
 
     def record(self, record: dict[str, Any]) -> Iterator[Event]:
         """Yield the events of a header, a message or a patch."""

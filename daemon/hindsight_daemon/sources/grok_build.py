@@ -15,10 +15,12 @@ from urllib.parse import unquote
 from hindsight_daemon.model import Event
 from hindsight_daemon.sources.block_messages import BlockParser
 from hindsight_daemon.sources.fields import content_text, mapping, names, sequence, string
+from hindsight_daemon.sources.json_text import object_in
 from hindsight_daemon.sources.port import Parser, TranscriptContext
 from hindsight_daemon.sources.recognition import line_share
 
 AGENT = "grok-build"
+_SUMMARY = "summary.json"
 _TYPES = names("system user reasoning assistant tool_result backend_tool_call")
 _WORKSPACE = re.compile(r"^Workspace Path: (.+)$", re.MULTILINE)
 
@@ -28,12 +30,20 @@ class GrokParser(BlockParser):
 
     agent = AGENT
 
+    def told_beside(self, texts: Mapping[str, str]) -> None:
+        """Take folder, branch, commit and model from `summary.json`."""
+        summary, state = object_in(texts.get(_SUMMARY)), self._state
+        state.cwd = string(mapping(summary.get("info")).get("cwd"))
+        state.branch = string(summary.get("head_branch"))
+        state.commit = string(summary.get("head_commit")).strip("0")
+        state.model = state.model or string(summary.get("current_model_id"))
+
     def session_of_path(self, path: PurePosixPath) -> str:
         """The folder is the session, the folder above it the working folder."""
         if path.name != "chat_history.jsonl":
             return ""
         cwd = unquote(path.parent.parent.name)
-        self._state.cwd = cwd if cwd.startswith("/") else ""
+        self._state.cwd = cwd if cwd.startswith("/") else self._state.cwd
         return path.parent.name
 
     def record(self, record: dict[str, Any]) -> Iterator[Event]:
@@ -108,6 +118,10 @@ class GrokBuild:
     def matches(self, path: Path) -> bool:
         """Accept chat histories."""
         return path.name == "chat_history.jsonl"
+
+    def side_files(self, path: Path) -> tuple[Path, ...]:
+        """Name the summary of the session."""
+        return (path.with_name(_SUMMARY),)
 
     def parser(self, context: TranscriptContext) -> Parser:
         """Return a new parser for one chat history."""

@@ -56,6 +56,14 @@ def head_lines(head: str, limit: int = 64) -> list[str]:
     return [line for line in head.split("\n", limit)[:limit] if line and not line.isspace()]
 
 
+def object_in(text: str | None) -> dict[str, Any]:
+    """Return the object that a text is, an empty one if it is none."""
+    try:
+        return decode_object(text) if text else {}
+    except ValueError:
+        return {}
+
+
 def encode_json(value: Any) -> str:
     """Return compact JSON text of plain values."""
     return msgspec.json.encode(value).decode("utf-8")

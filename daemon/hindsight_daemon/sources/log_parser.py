@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
@@ -65,6 +65,8 @@ class LogParser(ABC):
         self._state = self.state_type()
         if context.state:
             self._state = msgspec.json.decode(context.state, type=self.state_type)
+        if context.beside:
+            self.told_beside(context.beside)
         self._seen = dict(self._state.seen)
         self._line: RawLine
         self._index = 0
@@ -99,6 +101,12 @@ class LogParser(ABC):
     def session_of_path(self, path: PurePosixPath) -> str:  # noqa: ARG002 - for families to use
         """Name the session by the agent's own layout of files; empty where that says nothing."""
         return ""
+
+    def told_beside(self, texts: Mapping[str, str]) -> None:  # noqa: B027 - for families to use
+        """Take what the side files say of the session, by their names.
+
+        Records that say otherwise win, since they are read later.
+        """
 
     def begin(self, line: RawLine) -> None:
         """Take a line as the place of the events that follow."""

@@ -1,7 +1,7 @@
 """Mistral Vibe sessions: `~/.vibe/logs/session/<session>/messages.jsonl`.
 
-Messages carry ids but no times; folder, branch and start are in `meta.json` beside them, which
-this source does not see.
+Messages carry ids but no times; folder, branch, commit, model and the calling session are in
+`meta.json` beside them.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from typing import Any, Literal
 
 from hindsight_daemon.model import Event
 from hindsight_daemon.sources.block_messages import BlockParser
-from hindsight_daemon.sources.fields import content_text, names, string
+from hindsight_daemon.sources.fields import content_text, mapping, names, string
+from hindsight_daemon.sources.json_text import object_in
 from hindsight_daemon.sources.port import Parser, TranscriptContext
 from hindsight_daemon.sources.recognition import line_share
 from hindsight_daemon.sources.tools import INTERRUPTED
 
 AGENT = "mistral-vibe"
 _ROLES = names("system user assistant tool")
+_META = "meta.json"
 _FAILED = "<tool_error>"
 _STOPPED = "<user_cancellation>"
 
@@ -31,6 +33,13 @@ class VibeParser(BlockParser):
     def session_of_path(self, path: PurePosixPath) -> str:
         """The folder is the session."""
         return path.parent.name if path.name == "messages.jsonl" else ""
+
+    def told_beside(self, texts: Mapping[str, str]) -> None:
+        """Take folder, branch, commit, model and caller from `meta.json`."""
+        meta, state = object_in(texts.get(_META)), self._state
+        state.cwd = string(mapping(meta.get("environment")).get("working_directory"))
+        state.branch, state.commit = string(meta.get("git_branch")), string(meta.get("git_commit"))
+        state.model, state.parent = string(meta.get("model")), string(meta.get("parent_session_id"))
 
     def record(self, record: dict[str, Any]) -> Iterator[Event]:
         """Yield the events of one message."""
@@ -88,6 +97,10 @@ class MistralVibe:
     def matches(self, path: Path) -> bool:
         """Accept the messages, not what is kept beside them."""
         return path.name == "messages.jsonl"
+
+    def side_files(self, path: Path) -> tuple[Path, ...]:
+        """Name what is known of the session."""
+        return (path.with_name(_META),)
 
     def parser(self, context: TranscriptContext) -> Parser:
         """Return a new parser for one session."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from hindsight_daemon.sources.fields import integer, mapping, string
+from hindsight_daemon.sources.named_file import folder_named_by, is_named_by
 from hindsight_daemon.sources.opencode_parser import AGENT, OpenCodeParser, message_records
 from hindsight_daemon.sources.port import (
     Parser,
@@ -29,6 +30,7 @@ from hindsight_daemon.sources.table_rows import (
 
 _TABLES = {"session": "id", "message": "id session_id data", "part": "id message_id data"}
 _FORKS = ("kilo",)
+_VARIABLE = "OPENCODE_DB"
 _RECENT_MS = 2 * 24 * 3600 * 1000
 
 
@@ -47,15 +49,12 @@ class OpenCode:
     def roots(self, env: Mapping[str, str], home: Path) -> list[Path]:
         """Return `$XDG_DATA_HOME/opencode` and its forks', and the folder of `OPENCODE_DB`."""
         data = Path(env["XDG_DATA_HOME"]) if env.get("XDG_DATA_HOME") else home / ".local/share"
-        roots = [data / name for name in (AGENT, *_FORKS)]
-        named = Path(env.get("OPENCODE_DB", ""))
-        if named.is_absolute():
-            roots.append(named.parent)
-        return roots
+        return [*(data / name for name in (AGENT, *_FORKS)), *folder_named_by(_VARIABLE, env)]
 
     def matches(self, path: Path) -> bool:
-        """Accept `opencode.db`, `opencode-<channel>.db` and the forks' databases."""
-        return path.suffix == ".db" and path.name.startswith((AGENT, *_FORKS))
+        """Accept `opencode.db`, `opencode-<channel>.db`, the forks' databases and the named one."""
+        is_own = path.suffix == ".db" and path.name.startswith((AGENT, *_FORKS))
+        return is_own or is_named_by(_VARIABLE, path)
 
     def sessions(self, tables: Tables) -> list[StoredSession]:
         """Mark sessions by times, numbers and places of their rows; deleted rows move no time.

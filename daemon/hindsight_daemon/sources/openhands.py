@@ -14,6 +14,7 @@ from typing import Any, Literal
 from hindsight_daemon.sources.fields import string
 from hindsight_daemon.sources.openhands_parser import (
     AGENT,
+    BASE_STATE,
     OpenHandsParser,
     TrajectoryParser,
 )
@@ -57,6 +58,11 @@ class OpenHands:
         if path.parent.name == "events":
             return bool(_EVENT_FILE.fullmatch(path.name))
         return path.name in ("events.jsonl", "output.jsonl")
+
+    def side_files(self, path: Path) -> tuple[Path, ...]:
+        """Name the state of the conversation."""
+        is_event = path.parent.name == "events"
+        return ((path.parent if is_event else path).with_name(BASE_STATE),)
 
     def parser(self, context: TranscriptContext) -> Parser:
         """Return a new parser."""

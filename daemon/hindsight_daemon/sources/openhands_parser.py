@@ -7,7 +7,7 @@ tool and command themselves, the place of an event is the number in its file's n
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -24,10 +24,12 @@ from hindsight_daemon.sources.fields import (
     sequence,
     string,
 )
+from hindsight_daemon.sources.json_text import object_in
 from hindsight_daemon.sources.port import RawLine
 from hindsight_daemon.sources.tools import DENIED, INTERRUPTED, TIMEOUT, read_call
 
 AGENT = "openhands"
+BASE_STATE = "base_state.json"
 _NUMBER = re.compile(r"(?:event-)?(\d+)(?:-[\w-]+)?\.json")
 _TOOL_NAMES = {
     "run": "execute_bash",
@@ -58,6 +60,15 @@ class OpenHandsParser(BlockParser):
     def session_of_path(self, path: PurePosixPath) -> str:
         """The folder above `events` is the conversation."""
         return path.parent.parent.name if path.parent.name == "events" else ""
+
+    def told_beside(self, texts: Mapping[str, str]) -> None:
+        """Take folder and model from `base_state.json`; events tell where they were themselves."""
+        base = object_in(texts.get(BASE_STATE))
+        self._state.cwd = self._state.cwd or string(
+            mapping(base.get("workspace")).get("working_dir")
+        )
+        model = mapping(mapping(base.get("agent")).get("llm")).get("model")
+        self._state.model = self._state.model or string(model)
 
     def begin(self, line: RawLine) -> None:
         """Take the number in the name of a file of one event as its place."""

@@ -39,12 +39,14 @@ class TranscriptContext(Record, frozen=True, kw_only=True):
 
     `session_id` and `project` are the user's overrides (empty if none); `state` is the JSON text
     a former parser of the same transcript returned from `state()`, for resuming in its middle.
+    `beside` holds the texts of the side files there are, by name (see `SideFileSource`).
     """
 
     path: str
     session_id: str = ""
     project: str = ""
     state: str = ""
+    beside: dict[str, str] = {}
 
 
 class Skipped(Record, frozen=True, kw_only=True):
@@ -97,6 +99,17 @@ class Source(Protocol):
 
     def parser(self, context: TranscriptContext) -> Parser:
         """Return a new parser for one transcript."""
+
+
+@runtime_checkable
+class SideFileSource(Protocol):
+    """A family that keeps some of what there is to know in small files near the transcript."""
+
+    def side_files(self, path: Path) -> tuple[Path, ...]:
+        """Name the files that may tell folder, branch, model or parent of the transcript at `path`.
+
+        They need not be there; `ingest` reads the beginning of those that are.
+        """
 
 
 class Tables(Protocol):

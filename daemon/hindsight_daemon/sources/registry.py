@@ -5,6 +5,7 @@ A new family is a module here and a line in `SOURCES`.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -115,13 +116,37 @@ CERTAIN = 0.9
 """Score from which no other family is asked; folders of thousands of files are looked through."""
 
 
+_WHERE_LISTED = "`hindsight doctor sources` lists the names"
+_NEAR = 3
+
+
 def source_named(name: str) -> Source:
-    """Return a family by name; raises `UsageProblem` that lists them."""
+    """Return a family by name; raises `UsageProblem` that gives the nearest names."""
     for source in SOURCES:
         if source.name == name:
             return source
-    names = ", ".join(source.name for source in SOURCES)
-    raise UsageProblem(f"there is no source `{name}`", hint=f"sources: {names}")
+    near = near_names(name)
+    said = f"did you mean {' or '.join(f'`{one}`' for one in near)}? " if near else ""
+    raise UsageProblem(f"there is no source `{name}`", hint=f"{said}{_WHERE_LISTED}")
+
+
+def near_names(name: str) -> list[str]:
+    """Return the few names of families that look or begin like `name`, the nearest first."""
+    names = [source.name for source in SOURCES]
+    wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
+    alike = difflib.get_close_matches(wanted, names, _NEAR, cutoff=0.6)
+    begun = [one for one in names if len(wanted) > 1 and one.startswith(wanted)]
+    return list(dict.fromkeys([*alike[:1], *begun, *alike[1:]]))[:_NEAR]
+
+
+def is_current(name: str, parser_version: int) -> bool:
+    """Tell whether what was read under these is what would be read today.
+
+    False too for a family that is not known here: another version of hindsight read it.
+    """
+    return any(
+        source.name == name and source.parser_version == parser_version for source in SOURCES
+    )
 
 
 def is_read_whole(name: str) -> bool:
@@ -156,10 +181,9 @@ def sniff(head: str, path: str) -> tuple[Source, float]:
             break
     if best >= THRESHOLD:
         return found, best
-    names = ", ".join(source.name for source in SOURCES)
     raise BadInput(
         f"`{path}` is no transcript of a known kind: {_describe(head)}",
-        hint=f"name the kind with `--source` (one of {names}) or convert it to JSON Lines, "
+        hint=f"name the kind with `--source` ({_WHERE_LISTED}) or convert it to JSON Lines, "
         "see `man hindsight-ingest`",
     )
 
