@@ -177,6 +177,10 @@ class Memory(Record, frozen=True, kw_only=True):
     version: int = 1
     supersedes: str = ""
     superseded_by: str = ""
+    also_supersedes: tuple[str, ...] = ()
+    """Further ids that this one took the place of, beside `supersedes`."""
+    conflicts_with: tuple[str, ...] = ()
+    """Ids of memories that say otherwise, until a person has decided between them."""
     derived_from: tuple[str, ...] = ()
     valid_from: datetime | None = None
     valid_to: datetime | None = None

@@ -34,7 +34,7 @@ def _told(happening: Happening) -> tuple[str, str, str]:
             made = count(len(data["memories"]), "memory", "memories")
             colour = {"success": "green", "failure": "red"}.get(data["outcome"], "yellow")
             return "task", f"{data['outcome']}: {data['goal']} ({made})", colour
-        case "memory.added" | "memory.merged" | "memory.forgotten" as event:
+        case ("memory.added" | "memory.merged" | "memory.superseded" | "memory.forgotten") as event:
             return event.partition(".")[2], f"{data['kind']} {data['id']} {data['text']}", "bold"
         case "overflow":
             return "missed", f"{count(data['lost'], 'line')}: this reader was too slow", "yellow"

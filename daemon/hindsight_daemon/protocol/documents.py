@@ -164,7 +164,7 @@ class Happening(Document, kw_only=True):
 
     `event` names it and `data` describes it: `watch.started` {roots}, `transcript.read` {path,
     source, events}, `task.consolidated` {session, goal, outcome, memories}, `memory.added`,
-    `memory.merged` and `memory.forgotten` {id, kind, text}, `overflow` {lost}.
+    `memory.merged`, `memory.superseded` and `memory.forgotten` {id, kind, text}, `overflow` {lost}.
     """
 
     event: str

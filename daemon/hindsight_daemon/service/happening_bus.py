@@ -80,8 +80,10 @@ class HappeningBus:
             for listener in self._listeners:
                 listener.put(happening)
 
-    def publish_memory(self, what: Literal["added", "merged", "forgotten"], memory: Memory) -> None:
-        """Tell that a memory was added, merged or forgotten."""
+    def publish_memory(
+        self, what: Literal["added", "merged", "superseded", "forgotten"], memory: Memory
+    ) -> None:
+        """Tell that a memory was added, merged, superseded or forgotten."""
         self.publish(
             f"memory.{what}", id=memory.id, kind=memory.kind, text=memory.text[:_TEXT_CHARS]
         )

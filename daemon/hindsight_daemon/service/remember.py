@@ -14,13 +14,13 @@ from hindsight_daemon.model import (
     DISTILLED_KINDS,
     IMPORTANCES,
     SCOPES,
-    HistoryEntry,
     Memory,
     MemoryKind,
 )
 from hindsight_daemon.protocol.document import Notice
 from hindsight_daemon.protocol.documents import RememberResult
 from hindsight_daemon.protocol.params import RememberParams
+from hindsight_daemon.service.admission import Admission, Admitted
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.gate import MAX_TEXT_CHARS, Verdict
 from hindsight_daemon.service.held import hold_memory
@@ -57,7 +57,7 @@ def check(params: RememberParams) -> None:
 
 
 async def remember(s: Services, params: RememberParams, call: Call) -> RememberResult:
-    """Store a stated memory, or merge it into the one that says the same."""
+    """Store a stated memory, merge it into one that says the same, or replace an older one."""
     check(params)
     if params.request_key and (former := await s.store.answered(params.request_key)):
         return msgspec.json.decode(former, type=RememberResult)
@@ -77,24 +77,32 @@ async def remember(s: Services, params: RememberParams, call: Call) -> RememberR
             warnings=warnings,
         )
     memory = _memory(s, params, verdict)
-    known = await s.store.same_content(memory.content_hash, memory.project)
-    former_memory = (await s.store.get([known])).get(known) if known else None
-    if former_memory is not None:
-        return await _merge(s, params, former_memory, call, warnings)
-    result = RememberResult(
-        id=memory.id, outcome="added", affected=[memory.id], reason="", warnings=warnings
-    )
-    await s.write(
-        WriteBatch(
-            memories=(memory,),
-            keys=keys_for(memory),
-            history=(_entry(s, call, "remembered", memory),),
-            request_key=params.request_key,
-            response=msgspec.json.encode(result).decode() if params.request_key else "",
+    admission = Admission(s, actor=call.client)
+    async with s.admission_lock:
+        admitted = await admission.admit(memory, keys_for(memory))
+        result = _result(admitted, warnings)
+        await s.write(
+            admission.batch(
+                request_key=params.request_key,
+                response=msgspec.json.encode(result).decode() if params.request_key else "",
+            )
         )
-    )
-    s.happenings.publish_memory("added", memory)
+    admission.publish()
     return result
+
+
+def _result(admitted: Admitted, warnings: list[Notice]) -> RememberResult:
+    if admitted.conflicts:
+        ids = ", ".join(f"`{memory_id}`" for memory_id in admitted.conflicts)
+        told = f"says otherwise than {ids}; `hindsight audit conflicts` asks which one holds"
+        warnings = [*warnings, Notice(code="conflict", message=told)]
+    return RememberResult(
+        id=admitted.memory.id,
+        outcome=admitted.outcome,
+        affected=list(admitted.affected),
+        reason=admitted.reason,
+        warnings=warnings,
+    )
 
 
 async def _hold(
@@ -118,19 +126,6 @@ async def _hold(
         )
     )
     return result
-
-
-def _entry(
-    s: Services, call: Call, action: str, memory: Memory, before: Memory | None = None
-) -> HistoryEntry:
-    return HistoryEntry(
-        at=s.clock.now(),
-        actor=call.client,
-        action=action,
-        memory_id=memory.id,
-        before=msgspec.json.encode(before).decode() if before else "",
-        after=msgspec.json.encode(memory).decode(),
-    )
 
 
 def _memory(s: Services, params: RememberParams, verdict: Verdict) -> Memory:
@@ -162,40 +157,3 @@ def _memory(s: Services, params: RememberParams, verdict: Verdict) -> Memory:
         external_id=params.external_id,
         content_hash=content_hash(text),
     )
-
-
-async def _merge(
-    s: Services, params: RememberParams, former: Memory, call: Call, warnings: list[Notice]
-) -> RememberResult:
-    now = s.clock.now()
-    score = max(former.importance_score, IMPORTANCE_SCORES[params.importance])
-    merged = msgspec.structs.replace(
-        former,
-        updated_at=now,
-        valid_from=parse_time(params.occurred_at) or former.valid_from,
-        confidence=round(former.confidence + (1 - former.confidence) * 0.25, 4),
-        importance_score=score,
-        importance="high" if score >= 0.7 else "medium" if score >= 0.35 else "low",
-        pinned=former.pinned or params.pin,
-        expires_at=now + timedelta(seconds=params.ttl_s) if params.ttl_s else former.expires_at,
-        tags=tuple(dict.fromkeys([*former.tags, *params.tags])),
-        trust="user",
-        version=former.version + 1,
-    )
-    result = RememberResult(
-        id=former.id,
-        outcome="merged",
-        affected=[former.id],
-        reason="the same was known already",
-        warnings=warnings,
-    )
-    await s.write(
-        WriteBatch(
-            memories=(merged,),
-            history=(_entry(s, call, "merged", merged, former),),
-            request_key=params.request_key,
-            response=msgspec.json.encode(result).decode() if params.request_key else "",
-        )
-    )
-    s.happenings.publish_memory("merged", merged)
-    return result

@@ -47,6 +47,7 @@ class Services:
         self.clock = clock
         self.read_only = read_only
         self.ingest_lock = asyncio.Lock()
+        self.admission_lock = asyncio.Lock()
         self.vectors_wanted = asyncio.Event()
         self.vectors_settled = asyncio.Event()
         self.component_failures: dict[str, str] = {}

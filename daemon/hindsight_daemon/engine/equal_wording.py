@@ -1,0 +1,84 @@
+"""Which wordings count as equal when two statements are compared, in English and Chinese.
+
+Pure; imports nothing of ours. The tables hold function words, fillers and a few everyday verbs
+whose choice never changes what a rule or fact says. Words of a subject matter do not belong here.
+"""
+
+from __future__ import annotations
+
+import re
+
+_EQUAL: tuple[tuple[str, str], ...] = (
+    (r"\bcan'?t\b|\bcan not\b", "cannot"),
+    (r"\bwon'?t\b", "will not"),
+    (r"(\w)n't\b", r"\1 not"),
+    (r"\b(?:it|that|there|what|here)'s\b", "is"),
+    (r"\bin order to\b|\bso as to\b", "to"),
+    (r"\bprior to\b|\bahead of\b", "before"),
+    (r"\bsubsequent to\b|\bonce\b|\bas soon as\b", "after"),
+    (r"\bwhenever\b|\b(?:each|every|any) time\b", "when"),
+    (r"\brather than\b|\bin place of\b|\bin lieu of\b|\band not\b|, not\b", " instead of"),
+    (r"\bmake sure (?:that |to )?|\bbe sure (?:that |to )?|\bensure (?:that )?", " "),
+    (r"\b(?:remember|don'?t forget|do not forget)(?: to| that)?\b", " "),
+    (r"\b(?:utili[sz]e|employ|make use of)(?=s|d|\b)", "use"),
+    (r"\b(?:using|uses|used)\b", "use"),
+    (r"\b(?:execut(?:e|es|ing)|invok(?:e|es|ing))\b", "run"),
+    (r"\bis (?:located|situated|stored|kept|found) (?:in|at|under)\b|\blives? (?:in|under)\b",
+     "is in"),
+    (r"\b(?:is )?listen(?:s|ing)? (?:on|at)\b|\bruns? on(?= port)|\bis (?:on|at)(?= port)", "use"),
+    (r"\b(?:have|has|need|needs|ought|required|is required|are required) to\b|\bshould\b|\bshall\b",
+     "must"),
+    (r"\bdepends? (?:up)?on\b|\brel(?:y|ies) on\b", "need"),
+    (r"\brequires?\b|\bneeds\b", "need"),
+    (r"\bprefers?\b|\blikes? (?=to|it when)", "want"),
+    (r"\bwants?\b|\bwould like\b", "want"),
+    (r"\bno longer\b|\bnot any ?more\b", "not"),
+    (r"务必|一定要|一定|必须要|必须|始终|总是|一律|统一|永远|请|应该|应当|记住|记得|注意|需要先"
+     r"|今后|往后|从现在起|从现在开始|以后都|以后要", ""),
+    (r"不要再|不要|不许|不得|不能|不可以|不可|不应该|不应|不准|禁止|严禁|切勿|请勿|别再|别|勿",
+     "不"),
+    (r"不再", "不"),
+    (r"没有|没|无需|不必|不用(?!\w)", "不"),
+    (r"使用|采用|改用|选用|运用", "用"),
+    (r"执行|跑一遍|跑(?=[\u4e00-\u9fff]*(?:测试|脚本|命令|迁移))", "运行"),
+    (r"在(?=[^,，。;；]{1,20}(?:之前|以前|前))", ""),
+    (r"之前|以前", "前"),
+    (r"之后|以后", "后"),
+    (r"端口号", "端口"),
+    (r"位于|存放在|存放于|保存在|放在|存在(?=[\w/.])", "在"),
+    (r"代码提交", "提交代码"),
+)  # fmt: skip
+_PATTERNS = tuple((re.compile(pattern), to) for pattern, to in _EQUAL)
+
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|without|cannot|stop|avoid|instead of|nor|neither|none|refuse|forbid(?:den)?"
+    r"|disallow(?:ed)?|disabled?|unsupported)\b|不(?!同|过|久|断|管|论|仅|但)|而非|避免|停用|关闭"
+)
+NEGATIONS = frozenset(
+    {"not", "no", "never", "without", "cannot", "stop", "avoid", "instead", "不", "非"}
+)
+DIRECTIONS = re.compile(
+    r"\b(?:before|after|over|than|instead of|from|into|unless|until|if|when|by|via|only)\b"
+    r"|而不是|而非|改成|改为|换成|先|再|比|从|到|由|除非"
+)
+"""Words that give what follows them a part which it must keep."""
+
+_FILLER_TEXT = """
+    alway must pleas just simpli realli actual basic general usual note now current today anymor
+    also kind thing go let get make sure was were been be do doe did so veri quit well
+"""
+FILLERS = frozenset(_FILLER_TEXT.split())
+"""Terms that may come and go. Stemmed, as `terms_of` gives them."""
+
+
+def canonical(normal: str) -> str:
+    """Return a normal form with equal wordings made equal."""
+    text = normal
+    for pattern, to in _PATTERNS:
+        text = pattern.sub(to, text)
+    return text
+
+
+def negations_in(words: str) -> int:
+    """Return how many negations a canonical text holds."""
+    return len(_NEGATION.findall(words))
