@@ -36,6 +36,7 @@ from hindsight_daemon.service.ingest_warnings import passed_over, warnings_of
 from hindsight_daemon.service.projects import project_for
 from hindsight_daemon.service.reading import Piece, ReadJob, event_project
 from hindsight_daemon.service.services import Services
+from hindsight_daemon.service.twins import told_nowhere_else
 from hindsight_daemon.service.worker import BULK_BYTES, WorkerDied
 from hindsight_daemon.sources.port import Source
 from hindsight_daemon.sources.registry import families_by_root
@@ -271,7 +272,8 @@ async def _store(
     report.total_events = batch.checkpoint.tally.events
     known = await s.store.known_events([event.id for event in batch.events])
     project = project_for(params.project, "")
-    fresh = await _own_sessions(s, _first_of_each(batch.events, known), project, params.cwd)
+    fresh = await told_nowhere_else(s, _first_of_each(batch.events, known))
+    fresh = await _own_sessions(s, fresh, project, params.cwd)
     grown = await grown_events(s, batch.events, known)
     report.sessions.extend(
         session

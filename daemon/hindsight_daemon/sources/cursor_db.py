@@ -4,7 +4,8 @@ The same database holds access tokens and much else, and may have gigabytes: row
 up by key or by ranges of keys that begin with `composerData:` and `bubbleId:`.
 
 Sessions are named `composer:<id>`: the agent's own transcripts (`cursor_agent`) may tell the same
-conversation under the bare id, with less in it and without ids that would let both collapse.
+conversation under the bare id, with less in it and without ids that would let both collapse;
+`service.twins` takes only one of them.
 """
 
 from __future__ import annotations
@@ -194,6 +195,17 @@ class CursorDatabase:
     def parser(self, context: TranscriptContext) -> Parser:
         """Return a new parser for one conversation."""
         return CursorDatabaseParser(context)
+
+
+def holds(tables: Tables, composer: str) -> bool:
+    """Tell whether a database has anything said in a conversation; one look-up by key."""
+    if "value" not in tables.columns(_TABLE):
+        return False
+    query = f"SELECT 1 FROM {_TABLE} WHERE key >= ? AND key < ? LIMIT 1"
+    begin, end = f"{_BUBBLE}{composer}:", f"{_BUBBLE}{composer}{_AFTER}"
+    if tables.rows(query, begin, end):
+        return True
+    return bool(sequence(mapping(_value(tables, f"{_COMPOSER}{composer}")).get("conversation")))
 
 
 def _value(tables: Tables, key: str) -> Any:
