@@ -349,3 +349,10 @@ def test_an_export_document_is_read_like_its_records(tmp_path: Path) -> None:
     assert batch.source == "claude-code-export"
     assert [event.id for event in batch.events] == ["claude-code:u1:0", "claude-code:a1:0"]
     assert [event.text for event in batch.events] == ["go", "done"]
+
+
+def test_records_that_name_no_session_belong_to_the_one_named_before_them(tmp_path: Path) -> None:
+    start = {"type": "session_start", "sessionId": "S7", "cwd": "/w/app"}
+    said = {"type": "user", "message": {"content": "read the file"}}
+    (event,) = read(tmp_path, start, said)
+    assert (event.session_id, event.cwd) == ("S7", "/w/app")

@@ -82,6 +82,7 @@ class _State(msgspec.Struct, omit_defaults=True):
     """What later lines need of earlier ones."""
 
     session: str = ""
+    cwd: str = ""
     calls: dict[str, OpenCall] = {}
     messages: dict[str, list[_Block]] = {}
     seen: list[str] = []
@@ -124,6 +125,9 @@ class ClaudeParser:
     def feed_record(self, line: RawLine, record: dict[str, Any]) -> Iterator[Event]:
         """Yield the events of one decoded record."""
         kind = string(record.get("type"))
+        if kind == "session_start":
+            self._begin(line, record)
+            return
         if kind in _SILENT:
             return
         if kind not in KNOWN_TYPES:
@@ -157,9 +161,11 @@ class ClaudeParser:
         self.unknown[what] = self.unknown.get(what, 0) + 1
 
     def _begin(self, line: RawLine, record: dict[str, Any]) -> None:
-        if not self._state.session:
-            self._state.session = fallback_session(self._context, line.text)
         native = first_string(record, "sessionId", "session_id")
+        if not self._state.session:
+            # Records that name no session belong to the one that was named first.
+            self._state.session = native or fallback_session(self._context, line.text)
+        self._state.cwd = string(record.get("cwd")) or self._state.cwd
         agent_id = string(record.get("agentId"))
         is_sidechain = record.get("isSidechain") is True
         session = self._context.session_id or native or self._state.session
@@ -173,7 +179,7 @@ class ClaudeParser:
             "session_id": session,
             "parent_session_id": parent,
             "ts": moment(record.get("timestamp")),
-            "cwd": string(record.get("cwd")),
+            "cwd": self._state.cwd,
             "git_branch": "" if branch == "HEAD" else branch,
             "is_sidechain": is_sidechain,
             "origin": Origin(
