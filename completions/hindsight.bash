@@ -20,7 +20,7 @@ _hindsight_walk() {
             continue
         fi
         case "$path/$word" in
-            /recall|/ingest|/remember|/show|/list|/search|/why|/working|/forget|/watch|/stats|/doctor|/audit|/demo|/config|/daemon|/model|/completion|/man) path="$path/$word" ;;
+            /recall|/ingest|/remember|/show|/list|/search|/why|/working|/forget|/watch|/stats|/doctor|/audit|/demo|/config|/daemon|/model|/judge|/completion|/man) path="$path/$word" ;;
             /recall/--limit|/recall/-n|/recall/--budget|/recall/--project|/recall/-p|/recall/--layer|/recall/--kind|/recall/-k|/recall/--task-type|/recall/--since|/recall/--until|/recall/--include|/recall/--rerank|/recall/--format|/recall/-f) open=$word ;;
             /ingest/--source|/ingest/--project|/ingest/-p|/ingest/--session|/ingest/--since) open=$word ;;
             /remember/--kind|/remember/-k|/remember/--scope|/remember/--importance|/remember/--ttl|/remember/--tag|/remember/--project|/remember/-p) open=$word ;;
@@ -36,6 +36,7 @@ _hindsight_walk() {
             /daemon/status|/daemon/start|/daemon/stop|/daemon/restart|/daemon/logs|/daemon/run|/daemon/install) path="$path/$word" ;;
             /daemon/logs/--lines|/daemon/logs/-n) open=$word ;;
             /model/list|/model/install) path="$path/$word" ;;
+            /judge/show|/judge/try) path="$path/$word" ;;
             /completion/install|/completion/show) path="$path/$word" ;;
             /man/install|/man/show) path="$path/$word" ;;
             */--color|*/--timeout) open=$word ;;
@@ -101,6 +102,7 @@ _hindsight() {
             /search) own='--limit -n --context -C --project -p --all-projects --agent --role --kind -k --tool --session --since --until' ;;
             /working) own='--project -p --all-projects' ;;
             /forget) own='--reason --dry-run --yes -y' ;;
+            /stats) own='--cost' ;;
             /audit/quarantine) own='--limit -n --all' ;;
             /audit/release) own='--reason --dry-run' ;;
             /audit/drop) own='--reason --dry-run --yes -y' ;;
@@ -108,6 +110,7 @@ _hindsight() {
             /daemon/logs) own='--follow -f --lines -n' ;;
             /daemon/install) own='--dry-run' ;;
             /model/install) own='--download' ;;
+            /judge/try) own='--dry-run' ;;
             /completion/install) own='--dry-run' ;;
             /man/install) own='--dry-run' ;;
         esac
@@ -115,7 +118,7 @@ _hindsight() {
         return
     fi
     case "$path" in
-        "") _hindsight_words 'recall ingest remember show list search why working forget watch stats doctor audit demo config daemon model completion man' ;;
+        "") _hindsight_words 'recall ingest remember show list search why working forget watch stats doctor audit demo config daemon model judge completion man' ;;
         /ingest) _hindsight_paths -f ;;
         /show) _hindsight_ids ;;
         /why) _hindsight_ids ;;
@@ -127,6 +130,7 @@ _hindsight() {
         /config) _hindsight_words 'show get set path validate edit' ;;
         /daemon) _hindsight_words 'status start stop restart logs run install' ;;
         /model) _hindsight_words 'list install' ;;
+        /judge) _hindsight_words 'show try' ;;
         /completion) _hindsight_words 'install show' ;;
         /completion/install) _hindsight_words 'bash zsh fish' ;;
         /completion/show) _hindsight_words 'bash zsh fish' ;;

@@ -13,7 +13,7 @@ function __hindsight_path
             continue
         end
         switch "$path/$word"
-            case '/recall' '/ingest' '/remember' '/show' '/list' '/search' '/why' '/working' '/forget' '/watch' '/stats' '/doctor' '/audit' '/demo' '/config' '/daemon' '/model' '/completion' '/man'
+            case '/recall' '/ingest' '/remember' '/show' '/list' '/search' '/why' '/working' '/forget' '/watch' '/stats' '/doctor' '/audit' '/demo' '/config' '/daemon' '/model' '/judge' '/completion' '/man'
                 set path "$path/$word"
             case '/--color' '/--timeout'
                 set open 1
@@ -95,6 +95,14 @@ function __hindsight_path
                 set open 1
             case '/model/install/--color' '/model/install/--timeout'
                 set open 1
+            case '/judge/show' '/judge/try'
+                set path "$path/$word"
+            case '/judge/--color' '/judge/--timeout'
+                set open 1
+            case '/judge/show/--color' '/judge/show/--timeout'
+                set open 1
+            case '/judge/try/--color' '/judge/try/--timeout'
+                set open 1
             case '/completion/install' '/completion/show'
                 set path "$path/$word"
             case '/completion/--color' '/completion/--timeout'
@@ -144,6 +152,7 @@ complete -c hindsight -n "__hindsight_at ''" -a 'demo' -d 'Show the whole loop o
 complete -c hindsight -n "__hindsight_at ''" -a 'config' -d 'Look at the settings and change them'
 complete -c hindsight -n "__hindsight_at ''" -a 'daemon' -d 'Start, stop and look after the daemon'
 complete -c hindsight -n "__hindsight_at ''" -a 'model' -d 'See which models there are and make one usable'
+complete -c hindsight -n "__hindsight_at ''" -a 'judge' -d 'See and try the language model that may be asked'
 complete -c hindsight -n "__hindsight_at ''" -a 'completion' -d 'Install tab completion for your shell, or show the script'
 complete -c hindsight -n "__hindsight_at ''" -a 'man' -d 'Install the man pages, or show one'
 complete -c hindsight -n "__hindsight_at ''" -l version -s V -d 'Print the version.'
@@ -273,6 +282,7 @@ complete -c hindsight -n "__hindsight_at '/watch'" -l verbose -s v -d 'Say more 
 complete -c hindsight -n "__hindsight_at '/watch'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
 complete -c hindsight -n "__hindsight_at '/watch'" -l timeout -x -d 'Longest wait for one answer (default 60).'
 complete -c hindsight -n "__hindsight_at '/watch'" -l help -s h -d 'Show the help.'
+complete -c hindsight -n "__hindsight_at '/stats'" -l cost -d 'What the language model cost, by day and purpose.'
 complete -c hindsight -n "__hindsight_at '/stats'" -l json -d 'Print one JSON document and nothing else on stdout.'
 complete -c hindsight -n "__hindsight_at '/stats'" -l quiet -s q -d 'Leave out notes and progress.'
 complete -c hindsight -n "__hindsight_at '/stats'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
@@ -456,6 +466,27 @@ complete -c hindsight -n "__hindsight_at '/model/install'" -l verbose -s v -d 'S
 complete -c hindsight -n "__hindsight_at '/model/install'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
 complete -c hindsight -n "__hindsight_at '/model/install'" -l timeout -x -d 'Longest wait for one answer (default 60).'
 complete -c hindsight -n "__hindsight_at '/model/install'" -l help -s h -d 'Show the help.'
+complete -c hindsight -n "__hindsight_at '/judge'" -a 'show' -d 'Show which language model is asked, where content goes, and what is left of the budget'
+complete -c hindsight -n "__hindsight_at '/judge'" -a 'try' -d 'Show the last task of a session to the language model and print what it fills in'
+complete -c hindsight -n "__hindsight_at '/judge'" -l json -d 'Print one JSON document and nothing else on stdout.'
+complete -c hindsight -n "__hindsight_at '/judge'" -l quiet -s q -d 'Leave out notes and progress.'
+complete -c hindsight -n "__hindsight_at '/judge'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
+complete -c hindsight -n "__hindsight_at '/judge'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
+complete -c hindsight -n "__hindsight_at '/judge'" -l timeout -x -d 'Longest wait for one answer (default 60).'
+complete -c hindsight -n "__hindsight_at '/judge'" -l help -s h -d 'Show the help.'
+complete -c hindsight -n "__hindsight_at '/judge/show'" -l json -d 'Print one JSON document and nothing else on stdout.'
+complete -c hindsight -n "__hindsight_at '/judge/show'" -l quiet -s q -d 'Leave out notes and progress.'
+complete -c hindsight -n "__hindsight_at '/judge/show'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
+complete -c hindsight -n "__hindsight_at '/judge/show'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
+complete -c hindsight -n "__hindsight_at '/judge/show'" -l timeout -x -d 'Longest wait for one answer (default 60).'
+complete -c hindsight -n "__hindsight_at '/judge/show'" -l help -s h -d 'Show the help.'
+complete -c hindsight -n "__hindsight_at '/judge/try'" -l dry-run -d 'Only say what would happen.'
+complete -c hindsight -n "__hindsight_at '/judge/try'" -l json -d 'Print one JSON document and nothing else on stdout.'
+complete -c hindsight -n "__hindsight_at '/judge/try'" -l quiet -s q -d 'Leave out notes and progress.'
+complete -c hindsight -n "__hindsight_at '/judge/try'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
+complete -c hindsight -n "__hindsight_at '/judge/try'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
+complete -c hindsight -n "__hindsight_at '/judge/try'" -l timeout -x -d 'Longest wait for one answer (default 60).'
+complete -c hindsight -n "__hindsight_at '/judge/try'" -l help -s h -d 'Show the help.'
 complete -c hindsight -n "__hindsight_at '/completion'" -a 'install' -d 'Write the completion script where the shell finds it'
 complete -c hindsight -n "__hindsight_at '/completion'" -a 'show' -d 'Print the completion script of a shell'
 complete -c hindsight -n "__hindsight_at '/completion'" -l json -d 'Print one JSON document and nothing else on stdout.'

@@ -34,6 +34,7 @@ VERBS: dict[str, Verb] = {
     "config": Verb("config", ADMIN),
     "daemon": Verb("daemon", ADMIN),
     "model": Verb("model", ADMIN),
+    "judge": Verb("judge", ADMIN),
     "completion": Verb("completion", ADMIN),
     "man": Verb("man", ADMIN),
 }

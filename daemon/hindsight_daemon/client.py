@@ -35,6 +35,8 @@ from hindsight_daemon.protocol.documents import (
     ForgetResult,
     Happening,
     IngestResult,
+    JudgeResult,
+    JudgeTryResult,
     ListResult,
     MemoryDocument,
     ModelListResult,
@@ -372,9 +374,21 @@ class Client:
         """Return how the daemon is."""
         return self._verb("daemon.status", StatusResult, {})
 
-    def stats(self) -> StatsResult:
-        """Return counts and sizes."""
-        return self._verb("store.stats", StatsResult, {})
+    def stats(self, **params: Any) -> StatsResult:
+        """Counts and sizes; options are the fields of `StatsParams`."""
+        return self._verb("store.stats", StatsResult, params)
+
+    def judge(self) -> JudgeResult:
+        """The language model that is asked, its queue and its budget."""
+        return self._verb("judge.show", JudgeResult, {})
+
+    def judge_try(self, *, on_progress: OnProgress | None = None, **params: Any) -> JudgeTryResult:
+        """Ask the language model about a task; nothing is stored."""
+        return self._verb("judge.try", JudgeTryResult, params, on_progress=on_progress)
+
+    def judge_check(self, *, on_progress: OnProgress | None = None) -> DoctorResult:
+        """Ask the language model whether it answers."""
+        return self._verb("judge.check", DoctorResult, {}, on_progress=on_progress)
 
     def check(self) -> DoctorResult:
         """Scan the store for damage."""

@@ -38,7 +38,8 @@ class EmbedSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[embed]"""
 
     model: str = "auto"
-    """Embedder: auto, none, a name of `hindsight model list`, or a folder with an ONNX model."""
+    """Embedder: auto, none, a name of `hindsight model list` or of fastembed, a folder with an ONNX
+    model, or openai:NAME for a model behind an endpoint."""
     reranker: str = "auto"
     """Cross-encoder: auto, none, or a name of `hindsight model list`."""
     threads: Positive = 1
@@ -47,6 +48,47 @@ class EmbedSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds without use after which a model leaves memory; 0 keeps it."""
     allow_download: bool = False
     """Let models be fetched from their hub without an explicit `hindsight model install`."""
+    base_url: str = ""
+    """Endpoint of `openai:NAME` embedders, such as http://127.0.0.1:8080/v1; empty: OpenAI's."""
+    key_env: str = ""
+    """Environment variable with the endpoint's key."""
+    key_file: str = ""
+    """File of mode 0600 with the endpoint's key, where the variable is not set."""
+    query_prefix: str = ""
+    """What the endpoint's model wants before a query, such as `query: `."""
+    passage_prefix: str = ""
+    """What the endpoint's model wants before a stored text, such as `passage: `."""
+    timeout_s: Annotated[float, Meta(gt=0, le=600)] = 30.0
+    """Seconds one call of the endpoint may take."""
+
+
+class JudgeSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[judge]"""
+
+    provider: str = "none"
+    """Language model to ask: none, openai (any compatible endpoint), anthropic, ollama, command."""
+    model: str = ""
+    """Its name, as the endpoint knows it."""
+    base_url: str = ""
+    """Where it is asked; empty: the provider's own address, for ollama this machine."""
+    key_env: str = ""
+    """Environment variable with the key; the key itself never stands in the configuration."""
+    key_file: str = ""
+    """File of mode 0600 with the key, where the variable is not set."""
+    command: tuple[str, ...] = ()
+    """Program and arguments that read a prompt on stdin, such as ["claude", "-p"]."""
+    timeout_s: Annotated[float, Meta(gt=0, le=3600)] = 90.0
+    """Seconds one answer may take."""
+    attempts: Annotated[int, Meta(ge=1, le=10)] = 3
+    """How often a call is tried when the endpoint is busy or breaks."""
+    tokens_per_day: Annotated[int, Meta(ge=0)] = 200_000
+    """Tokens, in and out, that a day (UTC) may cost; then rules alone go on."""
+    max_prompt_tokens: Annotated[int, Meta(ge=1000)] = 12_000
+    """How much of a task is shown at most."""
+    max_output_tokens: Annotated[int, Meta(ge=200)] = 2000
+    """How long an answer may get."""
+    distil: bool = True
+    """Let it refine what the rules learned from a task that has ended."""
 
 
 class RecallSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,6 +151,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
 
     store: StoreSettings = StoreSettings()
     embed: EmbedSettings = EmbedSettings()
+    judge: JudgeSettings = JudgeSettings()
     recall: RecallSettings = RecallSettings()
     watch: WatchSettings = WatchSettings()
     working: WorkingSettings = WorkingSettings()
@@ -119,6 +162,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
 ENVIRONMENT: dict[str, str] = {
     "HINDSIGHT_STORE_URI": "store.uri",
     "HINDSIGHT_EMBED_MODEL": "embed.model",
+    "HINDSIGHT_JUDGE_PROVIDER": "judge.provider",
     "HINDSIGHT_WATCH": "watch.enabled",
     "HINDSIGHT_LOG_LEVEL": "daemon.log_level",
 }
@@ -129,10 +173,12 @@ PLAIN_ENVIRONMENT: dict[str, str] = {
     "HINDSIGHT_CONFIG": "path of the configuration file",
     "HINDSIGHT_SOCKET": "path of the daemon's socket",
     "HINDSIGHT_NO_AUTOSTART": "if set, no command starts the daemon",
+    "HINDSIGHT_OWN_SESSION": "set for a `judge.command`: hindsight itself asks",
 }
 """Environment variables that are not configuration keys."""
 
 CHOICES: dict[str, tuple[str, ...]] = {
+    "judge.provider": ("none", "openai", "anthropic", "ollama", "command"),
     "recall.fusion": ("mix", "rrf"),
     "daemon.log_level": ("debug", "info", "warning", "error"),
 }

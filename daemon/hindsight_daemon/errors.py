@@ -13,6 +13,9 @@ HindsightError
 │   └── DaemonStartFailed daemon.start_failed   69
 ├── UnsupportedPlatform   platform.unsupported  69
 ├── EmbedderUnavailable   embedder.unavailable  69
+├── JudgeUnavailable      judge.unavailable     69
+├── JudgeRefused          judge.refused         65
+├── BudgetSpent           judge.budget_spent    75
 ├── Bug                   internal.bug          70
 ├── StoreCorrupt          store.corrupt         74
 ├── StorageFailed         store.io              74
@@ -135,6 +138,31 @@ class EmbedderUnavailable(HindsightError):
     code = "embedder.unavailable"
     exit_code = 69
     default_hint = "`hindsight model list` shows what can be used"
+
+
+class JudgeUnavailable(HindsightError):
+    """The language model that is configured cannot be asked now."""
+
+    code = "judge.unavailable"
+    exit_code = 69
+    default_hint = "`hindsight doctor` asks it and says what is wrong"
+
+
+class JudgeRefused(HindsightError):
+    """The language model refused the question, or its answer is none that may be used."""
+
+    code = "judge.refused"
+    exit_code = 65
+    default_hint = "`hindsight judge try` shows what it is asked and what it answers"
+
+
+class BudgetSpent(HindsightError):
+    """The tokens that a day may cost are spent."""
+
+    code = "judge.budget_spent"
+    exit_code = 75
+    retryable = True
+    default_hint = "`hindsight stats --cost` shows on what; `judge.tokens_per_day` is the bound"
 
 
 class Bug(HindsightError):

@@ -46,6 +46,7 @@ def lines_of(status: StatusResult, out: Output) -> list[str]:
             ("up", span(status.uptime_s) if status.uptime_s else ""),
             ("memory", size(status.rss_bytes) if status.rss_bytes else ""),
             ("embedder", embedder if status.uptime_s else ""),
+            ("judge", status.judge),
             ("waiting", ", ".join(waiting)),
             ("following", ", ".join(status.watching)),
             ("managed by", status.managed_by if status.managed_by != "self" else ""),

@@ -35,7 +35,8 @@ def store_checks(context: AppContext) -> list[Check]:
     try:
         with context.reading() as client:
             silent = [check for check in client.sources().checks if check.status != "ok"]
-            return [*client.check().checks, _check_models(client), *silent]
+            found = [*client.check().checks, _check_models(client), *silent]
+            return [*found, *client.judge_check().checks]
     except HindsightError as exc:
         return [checks.problem("store", exc.message, exc.hint)]
 
@@ -117,7 +118,8 @@ def doctor(
 
     Looks at Python, folders and their owners, configuration, PATH, socket, disk, the daemon,
     waiting writes, when the agents delete their transcripts, every table of the store, models,
-    and transcripts that give nothing. Exit 1 if there is a problem; warnings alone do not count.
+    the language model (which is asked something small), and transcripts that give nothing. Exit 1
+    if there is a problem; warnings alone do not count.
 
     `hindsight doctor sources` tells for each folder of transcripts how many were found, read,
     empty and skipped, for what reasons, which record types are unknown, and whether it has gone

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from hindsight_cli.context import AppContext, app_context, command_app
 from hindsight_cli.output import Output
 from hindsight_cli.wording import count, size, span
-from hindsight_daemon.protocol.documents import StatsResult
+from hindsight_daemon.protocol.documents import CostView, StatsResult
 
 app = command_app()
 
@@ -34,6 +34,27 @@ def lines_of(stats: StatsResult, out: Output) -> list[str]:
     if failure := stats.store.get("last_failure"):
         lines += out.pairs([("failure", str(failure))])
     return lines
+
+
+def cost_lines(cost: CostView, out: Output) -> list[str]:
+    """Return what the language model cost by day and purpose, and what is left."""
+    headings = ("DAY", "FOR", "MODEL", "CALLS", "FAILED", "TOKENS IN", "OUT")
+    rows = [
+        [
+            one.day,
+            one.purpose,
+            one.model,
+            str(one.calls),
+            str(one.failures),
+            str(one.tokens_in),
+            str(one.tokens_out),
+        ]
+        for one in reversed(cost.days)
+    ]
+    left = f"{cost.tokens_left} of {cost.tokens_per_day} tokens are left today (UTC)"
+    if not rows:
+        return ["no language model was asked in the last 30 days", left]
+    return [*out.table(headings, rows), left]
 
 
 def _counts(numbers: dict[str, int]) -> str:
@@ -77,16 +98,25 @@ def _daemon(daemon: dict[str, Any]) -> str:
     return " · ".join(parts + (["read-only"] if daemon.get("read_only") else []))
 
 
-def run(context: AppContext) -> int:
+def run(context: AppContext, *, cost: bool = False) -> int:
     """Ask and print."""
     with context.reading() as client:
-        stats = client.stats()
+        stats = client.stats(cost=cost)
     out = context.output
-    out.result(stats, lambda: lines_of(stats, out))
+    if stats.cost is not None:
+        view = stats.cost
+        out.result(stats, lambda: cost_lines(view, out))
+    else:
+        out.result(stats, lambda: lines_of(stats, out))
     return 0
 
 
 @app.command()
-def stats(ctx: typer.Context) -> int:
+def stats(
+    ctx: typer.Context,
+    cost: Annotated[
+        bool, typer.Option("--cost", help="What the language model cost, by day and purpose.")
+    ] = False,
+) -> int:
     """Show counts, sizes and how the daemon is."""
-    return run(app_context(ctx))
+    return run(app_context(ctx), cost=cost)

@@ -23,6 +23,9 @@ GLOSSARY: dict[str, str] = {
     "evidence": "The link from a memory to the lines of the transcript it came from, with a short "
     "quote and a hash by which a change is noticed.",
     "forget": "To remove a memory and leave a tombstone.",
+    "judge": "A language model that may be asked, if one is configured: to refine what the rules "
+    "learned from a task, and for a second opinion on a memory. It fills slots of a form, and "
+    "evidence outweighs it.",
     "key": "A text under which a memory can be found, such as its goal, a lesson or a name. "
     "A memory has several keys and one value.",
     "layer": "`working` is the live state of one session and expires, `episodic` is what "
@@ -66,6 +69,8 @@ DOCUMENTS: dict[str, str] = {
     "daemon install": "hindsight.install/1",
     "model list": "hindsight.model/1",
     "model install": "hindsight.ack/1",
+    "judge show": "hindsight.judge/1",
+    "judge try": "hindsight.judge-try/1",
     "config show": "hindsight.config/1",
     "config get": "hindsight.config-value/1",
     "config set": "hindsight.config-value/1",
@@ -120,6 +125,7 @@ SEE_ALSO: dict[str, tuple[str, ...]] = {
     "demo": ("recall", "ingest"),
     "daemon": ("doctor", "stats"),
     "model": ("config", "doctor"),
+    "judge": ("config", "stats", "doctor"),
     "completion": ("man",),
     "man": ("completion",),
 }

@@ -24,7 +24,14 @@ from hindsight_daemon.model import (
     WorkingState,
 )
 from hindsight_daemon.store.open import open_store
-from hindsight_daemon.store.port import EventFilter, RecallRecord, Store, WriteBatch
+from hindsight_daemon.store.port import (
+    EventFilter,
+    JudgeJob,
+    JudgeUse,
+    RecallRecord,
+    Store,
+    WriteBatch,
+)
 from tests.support.fake_store import FakeStore
 from tests.support.store_builders import (
     MODEL,
@@ -792,5 +799,33 @@ def test_notes_of_background_work_are_set_and_removed_by_name(run: Run) -> None:
         await store.commit(WriteBatch(progress={"tries:a": "", "tries:b": "3"}))
         await settle()
         assert await store.progress("") == {"other": "x", "tries:b": "3"}
+
+    run(body)
+
+
+def test_the_judge_keeps_its_queue_its_costs_and_its_answers(run: Run) -> None:
+    async def body(store: Store, settle: Settle) -> None:
+        late, soon = (
+            JudgeJob(id=memory_id(n), session_id="s", digest=f"d{n}", at=at(n)) for n in (9, 2)
+        )
+        use = JudgeUse(day="2026-03-01", purpose="distil", model="m", calls=1, tokens_in=10)
+        older = structs.replace(use, day="2026-02-01")
+        await store.commit(
+            WriteBatch(
+                judge_jobs=(late, soon), judge_use=(use, older), judge_answers={"k": '{"a": 1}'}
+            )
+        )
+        await store.commit(WriteBatch(judge_use=(structs.replace(use, failures=1, tokens_out=5),)))
+        await settle()
+        assert list(await store.judge_jobs()) == [soon, late]
+        assert list(await store.judge_jobs(limit=1)) == [soon]
+        both = structs.replace(use, calls=2, failures=1, tokens_in=20, tokens_out=5)
+        assert list(await store.judge_use("2026-03-01")) == [both]
+        assert list(await store.judge_use("2026-01-01")) == [older, both]
+        assert await store.judge_answer("k") == '{"a": 1}'
+        assert await store.judge_answer("other") is None
+        again = structs.replace(soon, attempts=1, reason="no JSON", at=at(20))
+        await store.commit(WriteBatch(judge_jobs=(again,), judge_done=(late.id,)))
+        assert list(await store.judge_jobs()) == [again]
 
     run(body)

@@ -26,6 +26,8 @@ from hindsight_daemon.model import (
 from hindsight_daemon.store import event_match
 from hindsight_daemon.store.port import (
     EventFilter,
+    JudgeJob,
+    JudgeUse,
     KeyHit,
     RecallRecord,
     SearchFilter,
@@ -63,6 +65,9 @@ class FakeStore:
         self._progress: dict[str, str] = {}
         self._dimensions: dict[str, int] = {}
         self._dropped: set[str] = set()
+        self._judge_jobs: dict[str, JudgeJob] = {}
+        self._judge_use: dict[tuple[str, str, str], JudgeUse] = {}
+        self._judge_answers: dict[str, str] = {}
 
     async def commit(self, batch: WriteBatch) -> None:
         for key in batch.keys:
@@ -104,6 +109,22 @@ class FakeStore:
             self._working.pop(session_id, None)
         noted = {**self._progress, **batch.progress}
         self._progress = {name: value for name, value in noted.items() if value}
+        for done in batch.judge_done:
+            self._judge_jobs.pop(done, None)
+        self._judge_jobs.update({job.id: job for job in batch.judge_jobs})
+        for use in batch.judge_use:
+            key = (use.day, use.purpose, use.model)
+            old = self._judge_use.get(key)
+            if old is not None:
+                use = structs.replace(
+                    use,
+                    calls=old.calls + use.calls,
+                    failures=old.failures + use.failures,
+                    tokens_in=old.tokens_in + use.tokens_in,
+                    tokens_out=old.tokens_out + use.tokens_out,
+                )
+            self._judge_use[key] = use
+        self._judge_answers.update(batch.judge_answers)
         if batch.request_key:
             self._responses.setdefault(batch.request_key, batch.response)
 
@@ -294,6 +315,15 @@ class FakeStore:
 
     async def progress(self, prefix: str) -> dict[str, str]:
         return {n: self._progress[n] for n in sorted(self._progress) if n.startswith(prefix)}
+
+    async def judge_jobs(self, *, limit: int = 1000) -> Sequence[JudgeJob]:
+        return sorted(self._judge_jobs.values(), key=lambda job: (job.at, job.id))[:limit]
+
+    async def judge_use(self, since_day: str) -> Sequence[JudgeUse]:
+        return [use for key, use in sorted(self._judge_use.items()) if key[0] >= since_day]
+
+    async def judge_answer(self, key: str) -> str | None:
+        return self._judge_answers.get(key)
 
     async def stats(self) -> StoreStats:
         by: dict[str, dict[str, int]] = {

@@ -348,6 +348,74 @@ class IngestResult(Document, kw_only=True):
     schema: str = "hindsight.ingest/1"
 
 
+class CostDay(Document, kw_only=True):
+    """What a language model cost on one UTC day for one purpose: distil, verify, try or check."""
+
+    day: str
+    purpose: str
+    model: str
+    calls: int
+    failures: int
+    tokens_in: int
+    tokens_out: int
+
+
+class CostView(Document, kw_only=True):
+    """What the language model cost lately, and what is left of today's budget."""
+
+    tokens_per_day: int
+    tokens_left: int
+    days: list[CostDay] = []
+
+
+class JudgeResult(Document, kw_only=True):
+    """hindsight.judge/1: the language model that is asked, if one is.
+
+    `where` is the host or command that prompts go to, `is_local` whether they surely stay on this
+    machine. `problem` says why the settings do not work, `trouble` how the last call failed,
+    `paused_s` for how long it is left alone. `waiting` tasks will be shown to it, `held` ones
+    failed too often.
+    """
+
+    provider: str
+    model: str
+    where: str
+    is_local: bool
+    distils: bool
+    tokens_per_day: int
+    tokens_left: int
+    waiting: int
+    held: int
+    problem: str = ""
+    trouble: str = ""
+    paused_s: float = 0.0
+    schema: str = "hindsight.judge/1"
+
+
+class JudgeTryResult(Document, kw_only=True):
+    """hindsight.judge-try/1: what the language model is asked about a task, and its answer.
+
+    `system` and `prompt` are sent as they stand here; `rules` is what was found without it,
+    `answer` what may be used of its answer, `problems` what may not. Nothing of it is stored.
+    """
+
+    session_id: str
+    goal: str
+    system: str
+    prompt: str
+    tokens_estimated: int
+    where: str = ""
+    is_local: bool = True
+    model: str = ""
+    rules: dict[str, Any] = {}
+    answer: dict[str, Any] | None = None
+    problems: list[str] = []
+    tokens_in: int = 0
+    tokens_out: int = 0
+    dry_run: bool = False
+    schema: str = "hindsight.judge-try/1"
+
+
 class StatsResult(Document, kw_only=True):
     """hindsight.stats/1"""
 
@@ -362,6 +430,7 @@ class StatsResult(Document, kw_only=True):
     sessions: int = 0
     tombstones: int = 0
     held: int = 0
+    cost: CostView | None = None
     schema: str = "hindsight.stats/1"
 
 
@@ -379,6 +448,7 @@ class StatusResult(Document, kw_only=True):
     store_uri: str = ""
     embedder: str = ""
     embedder_loaded: bool = False
+    judge: str = ""
     pending_vectors: int = 0
     pending_fold: int = 0
     managed_by: str = "self"

@@ -160,6 +160,22 @@ class IngestParams(Document, kw_only=True):
     request_key: str = ""
 
 
+class StatsParams(Document, kw_only=True):
+    """`cost` adds what the language model cost in the last 30 days."""
+
+    cost: bool = False
+
+
+class JudgeTryParams(Document, kw_only=True):
+    """`session_id` may be the beginning of one; empty takes the newest session.
+
+    Its last task is shown to the language model; with `dry_run` only told what would be sent.
+    """
+
+    session_id: str = ""
+    dry_run: bool = False
+
+
 class SyncParams(Document, kw_only=True):
     """Wait until everything known now is folded and, with `vectors`, embedded."""
 

@@ -15,6 +15,7 @@ from hindsight_daemon.process import rss_bytes, trim_memory
 from hindsight_daemon.runtime.logs import facts
 from hindsight_daemon.service.drain import drain_spool
 from hindsight_daemon.service.follow import follow_forever
+from hindsight_daemon.service.judged_tasks import judge_forever
 from hindsight_daemon.service.retention import thin_events
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.service.vectors import fill_some
@@ -97,5 +98,6 @@ def components(s: Services) -> dict[str, Callable[[], Awaitable[None]]]:
         "spool": lambda: drain_forever(s),
         "vectors": lambda: fill_vectors_forever(s),
         "follow": lambda: follow_forever(s),
+        "judge": lambda: judge_forever(s),
         "tending": lambda: tend_forever(s),
     }

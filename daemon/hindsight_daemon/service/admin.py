@@ -18,12 +18,13 @@ from hindsight_daemon.protocol.documents import (
     ModelView,
     StatsResult,
 )
-from hindsight_daemon.protocol.params import ModelParams, NoParams, SyncParams
+from hindsight_daemon.protocol.params import ModelParams, NoParams, StatsParams, SyncParams
 from hindsight_daemon.service.call import Call
+from hindsight_daemon.service.judge_methods import cost
 from hindsight_daemon.service.services import Services
 
 
-async def stats(s: Services, _params: NoParams, _call: Call) -> StatsResult:
+async def stats(s: Services, params: StatsParams, _call: Call) -> StatsResult:
     """Return counts and sizes."""
     found = await s.store.stats()
     return StatsResult(
@@ -54,6 +55,7 @@ async def stats(s: Services, _params: NoParams, _call: Call) -> StatsResult:
         retention=dict(s.retention),
         sessions=found.sessions,
         tombstones=found.tombstones,
+        cost=await cost(s) if params.cost else None,
         held=found.held,
     )
 

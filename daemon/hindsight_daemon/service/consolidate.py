@@ -10,6 +10,7 @@ import msgspec
 
 from hindsight_daemon.model import DISTILLED_KINDS, HistoryEntry, Memory
 from hindsight_daemon.service.admission import Admission
+from hindsight_daemon.service.judged_tasks import jobs_for
 from hindsight_daemon.service.learning import Learned, LearnJob
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.service.working import note_working
@@ -70,9 +71,11 @@ async def consolidate_session(s: Services, session_id: str, *, final: bool) -> C
                 removed=tuple(removed),
                 history=removed.values(),
                 held=tuple(one for task in learned for one in task.held),
+                judge_jobs=jobs_for(s, learned),
                 sessions=(msgspec.structs.replace(state, consolidated_events=consolidated),),
             )
         )
+    s.judging.wanted.set()
     await note_working(s, session_id, final=final)
     for episode, memory_ids in told:
         s.happenings.publish_task(session_id, episode, memory_ids)

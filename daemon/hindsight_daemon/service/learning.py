@@ -76,17 +76,31 @@ def learn(job: LearnJob) -> list[Learned]:
     for number, task in enumerate(tasks):
         if number == len(tasks) - 1 and not (job.final or task.is_ended):
             break
-        episode_id = id_from(_start(job.session, task), f"episode:{task.id}")
+        episode_id = episode_id_of(job.session, task)
         if job.known.get(episode_id) != task.content_hash:
             learned.append(_learned(job, gate, task, episode_id))
     return learned
 
 
+def episode_id_of(state: SessionState, task: Task) -> str:
+    """Return the id of the episode of a task, the same whenever it is asked."""
+    return id_from(_start(state, task), f"episode:{task.id}")
+
+
+def memories_of(job: LearnJob, task: Task, episode: Episode, episode_id: str) -> Learned:
+    """Return the memories of an episode, screened; `job` says of which session and when."""
+    return _screened(job, Gate(job.tombstones).knows(job.decisions), task, episode, episode_id)
+
+
 def _learned(job: LearnJob, gate: Gate, task: Task, episode_id: str) -> Learned:
-    session_id = job.session.session_id
     episode = distil(task)
     if episode is None:
-        return Learned(session_id=session_id, episode_id=episode_id)
+        return Learned(session_id=job.session.session_id, episode_id=episode_id)
+    return _screened(job, gate, task, episode, episode_id)
+
+
+def _screened(job: LearnJob, gate: Gate, task: Task, episode: Episode, episode_id: str) -> Learned:
+    session_id = job.session.session_id
     lessons, held = [], []
     refused = 0
     for draft in episode.drafts:

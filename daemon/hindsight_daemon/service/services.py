@@ -18,6 +18,7 @@ from hindsight_daemon.protocol.documents import StatusResult
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.gate import Gate
 from hindsight_daemon.service.happening_bus import HappeningBus
+from hindsight_daemon.service.judging import Judging
 from hindsight_daemon.service.worker import Worker
 from hindsight_daemon.store.open import open_store
 from hindsight_daemon.store.port import Store, WriteBatch
@@ -61,6 +62,7 @@ class Services:
         self.has_told_no_model = False
         self.worker = Worker()
         self.happenings = HappeningBus(clock)
+        self.judging = Judging(settings.judge, store, clock, paths.state_dir / "judge")
         self._loose: set[asyncio.Task[None]] = set()
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
@@ -91,12 +93,16 @@ class Services:
         status.embedder_loaded = self.models.is_loaded
         status.pending_vectors = stats.pending_vectors if self.models.model_id else 0
         status.pending_fold = stats.pending_fold
+        status.judge = self.judging.in_words()
         status.watching = list(self.watching)
         status.warnings.extend(self.source_alarms)
         for name, problem in self.component_failures.items():
             status.warnings.append(Notice(code=f"component.{name}", message=problem))
         if stats.last_failure:
             status.warnings.append(Notice(code="store.maintenance", message=stats.last_failure))
+        for text in (self.judging.problem, self.judging.trouble):
+            if text:
+                status.warnings.append(Notice(code="judge.problem", message=text))
         if self.models.problem:
             status.warnings.append(Notice(code="embedder.problem", message=self.models.problem))
 
@@ -125,6 +131,7 @@ class Services:
         if self._loose:
             await asyncio.wait(list(self._loose), timeout=5.0)
         await self.worker.stop()
+        await self.judging.close()
         await asyncio.to_thread(self.models.unload)
         await self.store.close()
 

@@ -10,6 +10,7 @@ from hindsight_daemon.service import (
     admin,
     drift,
     ingest,
+    judge_methods,
     memories,
     quarantine,
     recall,
@@ -42,6 +43,9 @@ BODIES: dict[str, Body] = {
     "ingest.sources": drift.sources,
     "store.stats": admin.stats,
     "store.check": admin.check,
+    "judge.show": judge_methods.show,
+    "judge.try": judge_methods.try_,
+    "judge.check": judge_methods.check,
     "model.list": admin.model_list,
     "model.install": admin.model_install,
 }

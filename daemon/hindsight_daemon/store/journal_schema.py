@@ -66,7 +66,21 @@ CREATE TABLE working (
 CREATE TABLE progress (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST, _HELD, _LIVE_STATE)
+_JUDGE = """
+CREATE TABLE judge_job (
+  id TEXT PRIMARY KEY, session_id TEXT NOT NULL, digest TEXT NOT NULL, at INTEGER NOT NULL,
+  attempts INTEGER NOT NULL, reason TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX judge_job_due ON judge_job (at);
+CREATE TABLE judge_use (
+  day TEXT NOT NULL, purpose TEXT NOT NULL, model TEXT NOT NULL, calls INTEGER NOT NULL,
+  failures INTEGER NOT NULL, tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL,
+  PRIMARY KEY (day, purpose, model)) WITHOUT ROWID;
+CREATE TABLE judge_answer (key TEXT PRIMARY KEY, at INTEGER NOT NULL, text TEXT NOT NULL)
+  WITHOUT ROWID;
+CREATE INDEX judge_answer_at ON judge_answer (at);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _HELD, _LIVE_STATE, _JUDGE)
 """Script number n takes a journal from version n to n + 1."""
 
 

@@ -14,6 +14,7 @@ from datetime import datetime
 import msgspec
 
 from hindsight_daemon.model import Key, Memory
+from hindsight_daemon.store import judge_rows
 from hindsight_daemon.store.outbox import Floats, Op, OutboxRow, Row, Table, encode, micros
 from hindsight_daemon.store.port import WriteBatch
 
@@ -75,6 +76,7 @@ class BatchWriter:
         self._tool_calls(db, batch, rows)
         self._tombstones(db, batch, vectors, rows)
         self._bookkeeping(db, batch, micros(now))
+        judge_rows.write(db, batch, now)
         self._store_outbox(db, rows, micros(now))
         return rows
 

@@ -33,6 +33,7 @@ from hindsight_daemon.model import (
     Tombstone,
     WorkingState,
 )
+from hindsight_daemon.store import judge_rows
 from hindsight_daemon.store.bm25 import TermStatistics, score
 from hindsight_daemon.store.event_search import events_near, search_events
 from hindsight_daemon.store.fold import Folder
@@ -45,6 +46,8 @@ from hindsight_daemon.store.outbox import Floats, Op, OutboxRow, Table
 from hindsight_daemon.store.overlay import Overlay
 from hindsight_daemon.store.port import (
     EventFilter,
+    JudgeJob,
+    JudgeUse,
     KeyHit,
     RecallRecord,
     SearchFilter,
@@ -491,6 +494,18 @@ class LanceStore:
     async def progress(self, prefix: str) -> dict[str, str]:
         """Return the notes of background work whose names start with `prefix`."""
         return self._reads.progress(prefix)
+
+    async def judge_jobs(self, *, limit: int = 1000) -> Sequence[JudgeJob]:
+        """Return the judge's jobs, those due first first."""
+        return judge_rows.jobs(self._journal, limit)
+
+    async def judge_use(self, since_day: str) -> Sequence[JudgeUse]:
+        """Return what the judge cost from an ISO date on, by day, purpose and model."""
+        return judge_rows.use(self._journal, since_day)
+
+    async def judge_answer(self, key: str) -> str | None:
+        """Return a kept answer of the judge; answers are kept for some months."""
+        return judge_rows.answer(self._journal, key)
 
     async def stats(self) -> StoreStats:
         """Return counts and health; cheap enough to be asked every few seconds."""

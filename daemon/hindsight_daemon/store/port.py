@@ -42,6 +42,33 @@ class RecallRecord(Record, frozen=True, kw_only=True):
     client: str = ""
 
 
+class JudgeJob(Record, frozen=True, kw_only=True):
+    """An episode that the judge is to look at, not before `at`.
+
+    `id` and `digest` are the id and `source_hash` of the episode; `reason` says how the last of
+    its `attempts` failed.
+    """
+
+    id: str
+    session_id: str
+    digest: str
+    at: datetime
+    attempts: int = 0
+    reason: str = ""
+
+
+class JudgeUse(Record, frozen=True, kw_only=True):
+    """What the judge cost on one UTC day (ISO date) for one purpose; a batch adds to it."""
+
+    day: str
+    purpose: str
+    model: str
+    calls: int = 0
+    failures: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
 class WriteBatch(Record, frozen=True, kw_only=True):
     """Everything one write changes.
 
@@ -56,6 +83,8 @@ class WriteBatch(Record, frozen=True, kw_only=True):
     `working` are upserts by session, `working_gone` sessions
     without live state from now on. `progress` sets notes of background work by name; an empty
     text removes one.
+    `judge_jobs` are upserts by id, `judge_done` ids of jobs that go, `judge_use` is added to what
+    is known, `judge_answers` maps keys to kept answers.
     `request_key` with `response` (JSON text) lets a resent request be answered again.
     """
 
@@ -77,6 +106,10 @@ class WriteBatch(Record, frozen=True, kw_only=True):
     working: tuple[WorkingState, ...] = ()
     working_gone: tuple[str, ...] = ()
     progress: dict[str, str] = {}
+    judge_jobs: tuple[JudgeJob, ...] = ()
+    judge_done: tuple[str, ...] = ()
+    judge_use: tuple[JudgeUse, ...] = ()
+    judge_answers: dict[str, str] = {}
     request_key: str = ""
     response: str = ""
 
@@ -276,6 +309,15 @@ class Store(Protocol):
 
     async def progress(self, prefix: str) -> dict[str, str]:
         """Return the notes of background work whose names start with `prefix`."""
+
+    async def judge_jobs(self, *, limit: int = 1000) -> Sequence[JudgeJob]:
+        """Return the judge's jobs, those due first first."""
+
+    async def judge_use(self, since_day: str) -> Sequence[JudgeUse]:
+        """Return what the judge cost from an ISO date on, by day, purpose and model."""
+
+    async def judge_answer(self, key: str) -> str | None:
+        """Return a kept answer of the judge; answers are kept for some months."""
 
     async def stats(self) -> StoreStats:
         """Return counts and health; cheap enough to be asked every few seconds."""

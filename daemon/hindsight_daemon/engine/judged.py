@@ -1,0 +1,106 @@
+"""Joins what a language model filled in with what the rules found.
+
+Pure; imports the other engine modules. Evidence wins: an outcome that the rules could tell stays,
+what a user said in so many words stays, and what the model adds is an agent's word, not more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import structs
+
+from hindsight_daemon.engine.actions import actions_of
+from hindsight_daemon.engine.distil import MAX_DRAFTS
+from hindsight_daemon.engine.drafts import make_draft, with_literal_quote
+from hindsight_daemon.engine.entities import entities_of
+from hindsight_daemon.engine.normalize import normalize
+from hindsight_daemon.engine.slots import LessonSlot, Shown, TaskSlots, cited
+from hindsight_daemon.engine.summary import summarize
+from hindsight_daemon.engine.task import Draft, Episode, OutcomeVerdict, Task
+from hindsight_daemon.engine.wording import clip
+
+RULE = "judge"
+_PROPOSED_CONFIDENCE = 0.45
+_LESSON_CONFIDENCE = 0.5
+_SCORES = {"high": 0.8, "medium": 0.6, "low": 0.4}
+
+
+def joined(task: Task, episode: Episode, slots: TaskSlots, shown: Shown, model: str) -> Episode:
+    """Return the episode of the rules with the slots worked in; `slots` have passed the rules."""
+    verdict = _verdict(episode.verdict, slots, model)
+    events = {event.id: event for event in task.events}
+    proposed = [
+        with_literal_quote(_draft(one, slots.goal or episode.goal, shown), events)
+        for one in slots.lessons
+    ]
+    drafts = _drafts(episode.drafts, proposed)
+    return structs.replace(
+        episode,
+        goal=slots.goal or episode.goal,
+        task_type=slots.task_type,
+        verdict=verdict,
+        drafts=drafts,
+        summary=summarize(task, actions_of(task), verdict, drafts),
+        entities=entities_of(task.goal, *(d.text for d in drafts), files=episode.files),
+    )
+
+
+def _verdict(found: OutcomeVerdict, slots: TaskSlots, model: str) -> OutcomeVerdict:
+    outcome, reasons, confidence = found.outcome, found.reasons, found.confidence
+    if outcome == "unknown" and slots.outcome != "unknown":
+        outcome = slots.outcome
+        reasons = (f"proposed by {model}", *reasons)
+        confidence = _PROPOSED_CONFIDENCE
+    reason = found.failure_reason
+    if not reason and outcome in ("failure", "partial"):
+        reason = slots.failure_reason
+    return structs.replace(
+        found, outcome=outcome, reasons=reasons, confidence=confidence, failure_reason=reason
+    )
+
+
+def _draft(lesson: LessonSlot, goal: str, shown: Shown) -> Draft:
+    draft = make_draft(
+        kind=lesson.kind,
+        text=lesson.text,
+        score=_SCORES[lesson.importance],
+        confidence=_LESSON_CONFIDENCE,
+        trust="agent",
+        events=cited(lesson, shown.names),
+        quote="",
+        rule=RULE,
+        keys=(("goal", clip(goal, 200)),) if lesson.kind in ("lesson", "solution") else (),
+    )
+    return structs.replace(draft, tags=(RULE, *draft.tags))
+
+
+def _drafts(found: Sequence[Draft], proposed: Sequence[Draft]) -> tuple[Draft, ...]:
+    """Choose at most three: the user's own words, then the model's, then the rules' other ones.
+
+    Of a rule's draft and a proposal of the same kind that rest on the same event the proposal
+    stays, unless the user said it or both say the same.
+    """
+    chosen = [draft for draft in found if draft.trust == "user"]
+    for draft in proposed:
+        if not any(_same(draft, other) for other in [*chosen, *found]):
+            chosen.append(draft)
+    for draft in found:
+        replaced = any(
+            other.rule == RULE
+            and other.kind == draft.kind
+            and set(other.event_ids) & set(draft.event_ids)
+            for other in chosen
+        )
+        if draft not in chosen and not replaced:
+            chosen.append(draft)
+    return tuple(chosen[:MAX_DRAFTS])
+
+
+def _same(one: Draft, other: Draft) -> bool:
+    a, b = normalize(one.text), normalize(other.text)
+    if a in b or b in a:
+        return True
+    words, others = set(a.split()), set(b.split())
+    smaller = min(len(words), len(others))
+    return smaller > 4 and len(words & others) * 4 >= smaller * 3

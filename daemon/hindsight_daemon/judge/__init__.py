@@ -1,0 +1,1 @@
+"""Optional language models that are asked in words and answer in words; off by default."""
