@@ -32,6 +32,9 @@ def candidate(memory_id: str = "m", fused: float = 0.5, **columns: Any) -> Candi
     return Candidate(memory_id=memory_id, key=key, fused=fused, arms={})
 
 
+TELLING = " ".join(f"word{n}" for n in range(30))
+
+
 def final(asker: Asker | None = None, **columns: Any) -> float:
     return weigh(candidate(**columns), asker or Asker(now=NOW)).final
 
@@ -71,12 +74,14 @@ def test_confidence_and_importance_lift() -> None:
 def test_distilled_memories_come_first_unless_turns_were_asked_for() -> None:
     assert final(kind="turn") < final()
     turns_only = Asker(now=NOW, wants_turns_only=True)
-    assert final(turns_only, kind="turn") == pytest.approx(final(turns_only, kind="fact"))
+    told = final(turns_only, kind="turn", terms=TELLING)
+    assert told == pytest.approx(final(turns_only, kind="fact"))
 
 
 def test_a_turn_that_answers_clearly_better_still_wins() -> None:
     ranked = weigh_all(
-        [candidate("lesson", 0.6), candidate("turn", 0.9, kind="turn")], Asker(now=NOW)
+        [candidate("lesson", 0.6), candidate("turn", 0.9, kind="turn", terms=TELLING)],
+        Asker(now=NOW),
     )
     assert [one.candidate.memory_id for one in ranked] == ["turn", "lesson"]
 

@@ -12,9 +12,11 @@ measurements behind them are in `benchmarks/README.md`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, Protocol
+
+import msgspec
 
 from hindsight_daemon.model import Key, Record
 
@@ -29,6 +31,9 @@ RRF_K = 60
 
 CONTEXT_KEY_KIND = "question"
 """Kind of the key that holds a turn together with the turn before it."""
+
+SESSION_WEIGHT = 0.5
+"""What the best turn of a session gives to its other turns."""
 
 _QUESTION_WEIGHTS = {KEYWORD: 0.5, VECTOR: 0.5, RECENT: 0.05}
 _MEANING_WEIGHTS = {KEYWORD: 0.4, VECTOR: 0.6, RECENT: 0.05}
@@ -65,6 +70,8 @@ class Candidate(Record, frozen=True, kw_only=True):
     key: Key
     fused: float
     arms: dict[str, ArmHit]
+    context: str = ""
+    """Of a turn: the text of its key that also holds the turn before, if an arm found that."""
 
 
 def arm_weights(*, is_cjk: bool, is_passage: bool = False) -> dict[str, float]:
@@ -103,6 +110,7 @@ def fuse(
     if RECENT in arms and weights.get(RECENT, 0.0) > 0:
         relevant[RECENT] = _recency(keys)
     total = sum(weights[name] for name in relevant)
+    contexts = _contexts(arms, relevant)
     candidates = []
     for memory_id, key in keys.items():
         found = {name: arm[memory_id] for name, arm in relevant.items() if memory_id in arm}
@@ -111,14 +119,40 @@ def fuse(
         waits = embedder is not None and VECTOR not in found and key.embedder != embedder
         heard = total - weights[VECTOR] if waits and VECTOR in relevant else total
         candidates.append(
-            Candidate(memory_id=memory_id, key=key, fused=fused / (heard or total), arms=found)
+            Candidate(
+                memory_id=memory_id,
+                key=key,
+                fused=fused / (heard or total),
+                arms=found,
+                context=contexts.get(memory_id, ""),
+            )
         )
+    candidates = _with_their_session(candidates)
     candidates.sort(key=_order)
     return candidates
 
 
 def _order(candidate: Candidate) -> tuple[float, float, str]:
     return (-candidate.fused, -candidate.key.created_at.timestamp(), candidate.memory_id)
+
+
+def _with_their_session(candidates: list[Candidate]) -> list[Candidate]:
+    """Lift turns of sessions in which another turn matches well: what is told takes many turns."""
+    best: dict[str, float] = {}
+    for one in candidates:
+        if one.key.kind == "turn":
+            best[one.key.session_id] = max(one.fused, best.get(one.key.session_id, 0.0))
+    if len(best) < 2:
+        return candidates
+    return [
+        msgspec.structs.replace(
+            one,
+            fused=(one.fused + SESSION_WEIGHT * best[one.key.session_id]) / (1 + SESSION_WEIGHT),
+        )
+        if one.key.kind == "turn"
+        else one
+        for one in candidates
+    ]
 
 
 def _contribution(hit: ArmHit, method: FusionMethod) -> float:
@@ -189,6 +223,15 @@ def _speaking_keys(
             if former is None or worth > former[0]:
                 speaking[hit.key.memory_id] = (worth, hit.key)
     return {memory_id: key for memory_id, (_, key) in speaking.items()}
+
+
+def _contexts(arms: Mapping[str, Sequence[Hit]], names: Iterable[str]) -> dict[str, str]:
+    return {
+        hit.key.memory_id: hit.key.text
+        for name in names
+        for hit in arms[name]
+        if _is_context(hit.key)
+    }
 
 
 def _newest_first(times: Mapping[str, datetime]) -> list[str]:

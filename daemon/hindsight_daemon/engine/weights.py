@@ -1,8 +1,8 @@
 """What a memory's nature adds to how well it matches: age, importance, trust, status, fit.
 
-Pure; imports records only. Every factor is near 1 and bounded, so that it orders what matches
-about equally well and never lifts the irrelevant over the relevant. Each is returned by name for
-`--explain`.
+Pure; imports records and its neighbours only. Every factor is near 1 and bounded, so that it
+orders what matches about equally well and never lifts the irrelevant over the relevant. Each is
+returned by name for `--explain`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import math
 from collections.abc import Sequence
 from datetime import datetime
 
-from hindsight_daemon.engine.fusion import Candidate
+from hindsight_daemon.engine import conversation
+from hindsight_daemon.engine.fusion import CONTEXT_KEY_KIND, Candidate
+from hindsight_daemon.engine.terms import terms_of
 from hindsight_daemon.model import Key, MemoryKind, Record, Status
 
 HALF_LIFE_DAYS: dict[MemoryKind, float] = {
@@ -90,6 +92,8 @@ def weigh(candidate: Candidate, asker: Asker) -> Weighed:
         "kind": TURN_FACTOR if key.kind == "turn" and not asker.wants_turns_only else 1.0,
         "time": _time_fit(key.created_at, asker),
     }
+    if key.kind == "turn":
+        factors.update(_turn_fit(candidate))
     final = candidate.fused
     for factor in factors.values():
         final *= factor
@@ -101,6 +105,21 @@ def weigh_all(candidates: Sequence[Candidate], asker: Asker) -> list[Weighed]:
     weighed = [weigh(candidate, asker) for candidate in candidates]
     weighed.sort(key=lambda one: -one.final)
     return weighed
+
+
+def _turn_fit(candidate: Candidate) -> dict[str, float]:
+    key = candidate.key
+    if key.key_kind == CONTEXT_KEY_KIND:
+        own = conversation.said_now(key.text)
+        said = len(set(terms_of(own)))
+    else:
+        own = key.text
+        said = len(set(key.terms.split()))
+    return {
+        "substance": conversation.substance(said),
+        "asks": conversation.asking(own),
+        "answers": conversation.answering(candidate.context, own),
+    }
 
 
 def _scope_fit(key: Key, asker: Asker) -> float:
