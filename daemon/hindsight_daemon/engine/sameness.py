@@ -14,6 +14,7 @@ from functools import lru_cache
 from hindsight_daemon.engine.equal_wording import (
     DIRECTIONS,
     FILLERS,
+    HAN_FILLERS,
     NEGATIONS,
     canonical,
     negations_in,
@@ -22,11 +23,10 @@ from hindsight_daemon.engine.normalize import normalize
 from hindsight_daemon.engine.terms import CJK_STOP_CHARACTERS, has_cjk, is_cjk_term, terms_of
 from hindsight_daemon.model import Record
 
-SAME_JACCARD = 0.75
-"""Share of the words of both texts that both must hold; see `benchmarks/duplicates.py`."""
-
-SAME_JACCARD_CJK = 0.65
-"""The same for Chinese, whose words are counted as pairs of characters."""
+SAME_ORDER_CJK = 0.5
+"""Share of the pairs of characters that two Chinese statements must have in common, so that the
+same characters in a wholly other order are not taken for the same; see `benchmarks/duplicates.py`.
+"""
 
 _TELLING = re.compile(r"[\d_/\\.:@#$%=<>+]|[a-z][A-Z]")
 _LIGHT_VERBS = frozenset({"run", "use", "start"})
@@ -56,9 +56,18 @@ def form_of(text: str) -> Form:
     normal = normalize(text)
     words = canonical(normal)
     terms = terms_of(words)
-    hard = frozenset(term for term in terms if _TELLING.search(term))
+    is_cjk = has_cjk(normal)
+    # What is Latin in a Chinese sentence is a name.
+    hard = frozenset(
+        term for term in terms if _TELLING.search(term) or (is_cjk and not is_cjk_term(term))
+    )
     soft = frozenset(
-        term for term in terms if term not in hard and term not in FILLERS and term not in NEGATIONS
+        term
+        for term in terms
+        if term not in hard
+        and term not in FILLERS
+        and term not in NEGATIONS
+        and term not in HAN_FILLERS
     )
     return Form(
         normal=normal,
@@ -66,7 +75,7 @@ def form_of(text: str) -> Form:
         hard=hard,
         after=_directions(words),
         negations=negations_in(words),
-        is_cjk=has_cjk(normal),
+        is_cjk=is_cjk,
     )
 
 
@@ -76,9 +85,12 @@ def says_the_same(one: Form, other: Form) -> bool:
         return True
     if one.hard != other.hard or one.negations != other.negations or one.after != other.after:
         return False
-    return overlap(one, other) >= (
-        SAME_JACCARD_CJK if one.is_cjk and other.is_cjk else SAME_JACCARD
-    )
+    if not one.is_cjk and not other.is_cjk:
+        return one.soft == other.soft and bool(one.soft or one.hard)
+    # Pairs of characters come and go with every particle; single characters carry the content.
+    return {term for term in one.soft if len(term) == 1} == {
+        term for term in other.soft if len(term) == 1
+    } and overlap(one, other) >= SAME_ORDER_CJK
 
 
 def overlap(one: Form, other: Form) -> float:
