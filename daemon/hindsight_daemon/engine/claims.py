@@ -42,7 +42,7 @@ Predicate = Literal["single", "list", "event", "other", "rule"]
 """`single`: the subject has one such value at a time. `list`: it may have many. `event`: told once
 and true for good. `rule`: an instruction. `other`: unknown."""
 
-_WORD = re.compile(r"https?://[^\s,，。;；]+|[\w~.@#+%-]*[\w/~][\w./:@#+%-]*[\w/#+%]|[\w%#]")
+_WORD = re.compile(r"https?://[^\s,，。;；]+|[\w~.@#+%-]*[\w/~][\w./:@#+%'-]*[\w/#+%]|[\w%#]")
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _HAN_TOKEN = re.compile(
     r"https?://[^\s,，。;；\u3400-\u9fff]+|[\u3400-\u9fff]"
@@ -109,10 +109,10 @@ def _english(normal: str) -> Claim | None:
         Token(term=term, word=word, at=at) for at, word in enumerate(words) if (term := _term(word))
     )
     if verb_at is None:
-        value_at, verb, predicate = 1, words[0], "rule"
+        value_at, verb, predicate, is_role = 1, words[0], "rule", False
         verb_at = 0
     else:
-        value_at, verb, predicate = _value_at(words, verb_at)
+        value_at, verb, predicate, is_role = _value_at(words, verb_at)
     value_end = _value_end(words, value_at)
     return Claim(
         tokens=tokens,
@@ -122,7 +122,7 @@ def _english(normal: str) -> Claim | None:
         value_at=value_at,
         value_end=value_end,
         rest=" ".join(word for word in words[value_end:] if word not in _DETERMINERS),
-        has_role=_has_role(words[:verb_at]),
+        has_role=is_role or _has_role(words[:verb_at]),
         is_inverted=_is_inverted(words, verb_at),
         is_additive=is_additive,
         value=" ".join(words[value_at:value_end]),
@@ -167,8 +167,9 @@ def _verb_at(words: list[str]) -> int | None:
     return None
 
 
-def _value_at(words: list[str], verb_at: int) -> tuple[int, str, str]:
-    """Return where the value begins, the verb with its particle, and what sort of verb it is."""
+def _value_at(words: list[str], verb_at: int) -> tuple[int, str, str, bool]:
+    """Return where the value begins, the verb with its particle, what sort of verb it is, and
+    whether its object names a role ("the sport of")."""
     at, verb = verb_at, words[verb_at]
     predicate = "other"
     if verb in AUXILIARY and at + 1 < len(words):
@@ -180,7 +181,7 @@ def _value_at(words: list[str], verb_at: int) -> tuple[int, str, str]:
     if words[at] in COPULA or words[at] == "be":
         at += 1
         if at >= len(words):
-            return at, verb, "other"
+            return at, verb, "other", False
         following = words[at + 1] if at + 1 < len(words) else ""
         word = words[at]
         if _is_participle(word):
@@ -191,7 +192,7 @@ def _value_at(words: list[str], verb_at: int) -> tuple[int, str, str]:
                 verb = f"{verb} {following}"
                 at += 1
         elif word in LIST_LIKE:
-            return at, verb, "list"
+            return at, verb, "list", False
         elif following in CIRCUMSTANCE:
             # "is in eu-west-1", "is at 9:30" start with the preposition; adjectives take one too.
             predicate = "other"
@@ -214,7 +215,7 @@ def _value_at(words: list[str], verb_at: int) -> tuple[int, str, str]:
     at, is_role = _past_role(words, at)
     if is_role and predicate in ("other", "list", "single"):
         predicate = "single"
-    return at, verb, predicate
+    return at, verb, predicate, is_role
 
 
 def _past_role(words: list[str], at: int) -> tuple[int, bool]:
@@ -243,7 +244,7 @@ def _value_end(words: list[str], value_at: int) -> int:
 def _has_role(subject: list[str]) -> bool:
     if any(word.endswith("'s") for word in subject[:-1]) and subject[-1] not in LIST_LIKE:
         return True
-    if subject and subject[0] in _DEFINITE and "of" in subject:
+    if subject and subject[0] in _DEFINITE and ("of" in subject or _RELATIVE & set(subject)):
         return True
     return any(word in ROLES for word in subject)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 
-from hindsight_daemon.engine.claim_words import LIST_VERBS
 from hindsight_daemon.engine.claims import Claim, Token, claim_of
 from hindsight_daemon.engine.rivals import are_rivals, groups_of
 from hindsight_daemon.engine.sameness import Form, form_of
@@ -51,7 +50,7 @@ _LIGHT_TEXT = """
 """
 _LIGHT = frozenset(_LIGHT_TEXT.split())
 _OPPOSITE_EXTRA = 1
-_OPPOSITE_EXTRA_CJK = 3
+_COMMON_LEAST = 2
 _NAME_CHARS = 60
 
 _NAME = rf"([^,;.。，；]{{1,{_NAME_CHARS}}}?)"
@@ -93,10 +92,15 @@ def contradiction(new: str, known: str) -> str:
 def _denies(one: Form, other: Form) -> bool:
     if one.negations % 2 == other.negations % 2 or one.hard != other.hard:
         return False
-    mine, its = one.soft - other.soft, other.soft - one.soft
-    extra = _OPPOSITE_EXTRA_CJK if one.is_cjk else _OPPOSITE_EXTRA
-    most = min(len(one.soft), len(other.soft)) + len(one.hard)
-    return not (mine and its) and len(mine | its) <= extra and most >= 2
+    ours, theirs = _contents(one), _contents(other)
+    if len(ours & theirs) + len(one.hard) < _COMMON_LEAST or (ours - theirs and theirs - ours):
+        return False
+    return len(ours ^ theirs) <= _OPPOSITE_EXTRA
+
+
+def _contents(form: Form) -> set[str]:
+    """Return the words, of Chinese the single characters: pairs change with every particle."""
+    return {term for term in form.soft if not _is_pair(term)}
 
 
 def _replacement(one: Form, other: Form) -> str:
@@ -118,9 +122,10 @@ def _is_pair(term: str) -> bool:
 
 
 def _english_values(mine: Claim, its: Claim) -> tuple[str, str] | None:
-    ours, theirs = _own_tokens(mine, its), _own_tokens(its, mine)
-    if not ours or not theirs or not _is_one_span(ours, mine) or not _is_one_span(theirs, its):
+    spans = _spans(mine, its)
+    if spans is None:
         return None
+    ours, theirs = spans
     shared = {token.term for token in mine.tokens} & {token.term for token in its.tokens}
     is_rival = _rivals(ours, theirs)
     if not (shared if is_rival else shared - _LIGHT) or _rest(mine, ours) != _rest(its, theirs):
@@ -133,12 +138,12 @@ def _english_values(mine: Claim, its: Claim) -> tuple[str, str] | None:
         return values if is_role and _is_whole_subject(ours, mine) else None
     if not (_in_object(ours, mine) and _in_object(theirs, its)):
         return None
-    if is_rival:
-        return values if mine.verb not in _MANY_TONGUES else None
-    kinds = _type_of(ours, mine), _type_of(theirs, its)
-    if _belongs_elsewhere(values):
-        return None
     predicates = {mine.predicate, its.predicate}
+    if is_rival:
+        return values if "list" not in predicates or mine.verb in _TOOL_VERBS else None
+    kinds = _type_of(ours, mine), _type_of(theirs, its)
+    if _belongs_elsewhere(values) and not (mine.has_role and its.has_role):
+        return None
     if kinds[0] in ("number", "time") and kinds[0] == kinds[1]:
         return values if "list" not in predicates or mine.verb in _AMOUNTS else None
     if not (_in_value(ours, mine) and _in_value(theirs, its)):
@@ -155,8 +160,30 @@ def _english_values(mine: Claim, its: Claim) -> tuple[str, str] | None:
 _TOOL_VERBS = frozenset(
     ("use", "uses", "need", "needs", "require", "requires", "prefer", "prefers")
 )
-_MANY_TONGUES = LIST_VERBS - _TOOL_VERBS
 _AMOUNTS = _TOOL_VERBS | {"takes", "costs", "has", "cover", "covers"}
+
+
+def _before_value(claim: Claim) -> list[str]:
+    return [token.term for token in claim.tokens if token.at < claim.value_at]
+
+
+def _spans(mine: Claim, its: Claim) -> tuple[list[Token], list[Token]] | None:
+    """Return the one stretch of words in which two statements differ; None if there are more."""
+    if mine.verb_at and _before_value(mine) == _before_value(its) and mine.rest == its.rest:
+        # A value may repeat words of its subject: "Ford was founded by Henry Ford".
+        ours, theirs = _value_tokens(mine), _value_tokens(its)
+        while len(ours) > 1 and len(theirs) > 1 and ours[0].term == theirs[0].term:
+            ours, theirs = ours[1:], theirs[1:]
+        is_same = [token.term for token in ours] == [token.term for token in theirs]
+        return None if is_same or not ours or not theirs else (ours, theirs)
+    ours, theirs = _own_tokens(mine, its), _own_tokens(its, mine)
+    if not ours or not theirs or not _is_one_span(ours, mine) or not _is_one_span(theirs, its):
+        return None
+    return ours, theirs
+
+
+def _value_tokens(claim: Claim) -> list[Token]:
+    return [token for token in claim.tokens if claim.value_at <= token.at < claim.value_end]
 
 
 def _own_tokens(one: Claim, other: Claim) -> list[Token]:
