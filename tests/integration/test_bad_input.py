@@ -201,6 +201,8 @@ def test_what_may_not_be_read_is_skipped_with_the_reason(tmp_path: Path) -> None
     assert both.code == 0
     assert "1 event  1 session" in both.out
     assert both.err.startswith("warning: ")
+    closed.chmod(0o600)
+    assert hindsight("ingest", str(closed), "--json", prefix=prefix).document["events"] == 1
 
 
 def test_ids_and_options_that_make_no_sense_are_refused(paths: Paths) -> None:

@@ -100,3 +100,12 @@ def test_notes_and_side_lines_do_not_open_a_session_again() -> None:
     assert end_after("", mark.events) == "ended"
     beside = Session().say("working", is_sidechain=True)
     assert end_after("ended", beside.events) == "ended"
+
+
+def test_a_clock_that_jumps_ends_nothing_early_and_nothing_twice() -> None:
+    # Set back by a day: what was said lies in the future, nothing is over.
+    assert not decided(state(-86_400)).is_over
+    assert not decided(state(-86_400, end="ended")).is_over
+    # Set ahead by a day while a session runs: it is over, and what is said next opens it again.
+    assert decided(state(86_400)).is_over
+    assert end_after("ended", Session().user("go on").events) == ""
