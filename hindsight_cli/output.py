@@ -14,12 +14,14 @@ import os
 import shlex
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 import msgspec
 
 from hindsight_cli.recall_text import printable, text_width, wrap, write_recall
+from hindsight_cli.work_text import work_text
 from hindsight_daemon.errors import OutputFailed
 from hindsight_daemon.protocol.document import Document
 from hindsight_daemon.protocol.documents import RecallResult
@@ -36,6 +38,7 @@ _CODES = {
 _MAX_WIDTH = 100
 _ELLIPSIS = "…"
 _LEAST_ROOM = 12
+_BAR_WIDTH = 16
 
 
 def plain(text: str) -> str:
@@ -297,21 +300,28 @@ class Output:
             yield None
             return
         from rich.console import Console
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, TextColumn
         from rich.progress import Progress as Bars
 
         colour = wants_colour(self._colour, self._env, is_terminal=True)
         console = Console(stderr=True, no_color=not colour, highlight=False)
-        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        told = TextColumn("{task.fields[told]}")
+        columns = (TextColumn("{task.description}"), BarColumn(_BAR_WIDTH), told)
+        # Rates count from where the work first moved, so that no waiting before it spoils them.
+        stage, began_at, before = what, 0.0, 0
         with Bars(*columns, console=console, transient=True) as bars:
-            bar = bars.add_task(what, total=None)
+            bar = bars.add_task(what, total=None, told="")
 
             def advance(progress: Progress) -> None:
+                nonlocal stage, began_at, before
+                if progress.stage != stage or not before:
+                    stage, began_at, before = progress.stage, time.monotonic(), progress.done
                 bars.update(
                     bar,
                     description=progress.stage,
                     completed=progress.done,
                     total=progress.total or None,
+                    told=work_text(progress, progress.done - before, time.monotonic() - began_at),
                 )
 
             yield advance

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hindsight_cli import when
-from hindsight_cli.output import Output
 from hindsight_daemon.clock import parse_time
+
+if TYPE_CHECKING:
+    # `output` uses the words of this module, too.
+    from hindsight_cli.output import Output
 
 
 def size(count_bytes: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import select
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -76,3 +78,18 @@ def test_a_list_is_cut_to_the_terminal_and_coloured_only_if_wanted(
     code, coloured = at_terminal(monkeypatch, "list", "--all-projects", "--color", "always")
     assert code == 0
     assert "\x1b[1mID" in coloured
+
+
+def test_reading_a_folder_shows_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for number in range(3):
+        line = json.dumps({"role": "user", "text": f"number {number}", "session": f"s{number}"})
+        (tmp_path / f"{number}.jsonl").write_text(line + "\n", encoding="utf-8")
+    try:
+        code, seen = at_terminal(monkeypatch, "ingest", str(tmp_path))
+    finally:
+        end_daemon(resolve_paths())
+    assert code == 0
+    assert "/3 files" in seen and " B" in seen
+    assert seen.rstrip().splitlines()[-1].startswith("3 transcripts, 3 new events")

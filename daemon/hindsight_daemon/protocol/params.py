@@ -203,10 +203,15 @@ class CancelParams(Document, kw_only=True):
 
 
 class Progress(Document, kw_only=True):
-    """Body of the `progress` notification; `total` is 0 while it is unknown."""
+    """Body of the `progress` notification; `total` is 0 while it is unknown.
+
+    `item` is the number of the part that is worked on, such as a file, of `items`.
+    """
 
     request: int | str | None
     stage: str
     done: int
     total: int = 0
     detail: str = ""
+    item: int = 0
+    items: int = 0

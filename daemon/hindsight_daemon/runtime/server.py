@@ -142,14 +142,21 @@ class Connection:
 
         async def report(stage: str, done: int, total: int, detail: str) -> None:
             body: Document = Progress(
-                request=request_id, stage=stage, done=done, total=total, detail=detail
+                request=request_id,
+                stage=stage,
+                done=done,
+                total=total,
+                detail=detail,
+                item=call.item,
+                items=call.items,
             )
             await self._send(Notification(method="progress", params=body))
 
         async def notify(happening: Happening) -> None:
             await self._send(Notification(method="event", params=happening))
 
-        return Call(client=self._client, report=report, notify=notify)
+        call = Call(client=self._client, report=report, notify=notify)
+        return call
 
     async def _run(self, request: Request) -> None:
         method = METHODS.get(request.method)

@@ -24,7 +24,10 @@ async def notify_nobody(happening: Happening) -> None:
 
 
 class Call:
-    """The client's name and ways to tell it how far the work is and what happens."""
+    """The client's name and ways to tell it how far the work is and what happens.
+
+    `item` and `items` number the parts of the work, such as files; they go along with reports.
+    """
 
     def __init__(
         self,
@@ -36,6 +39,8 @@ class Call:
         self.client = client
         self.report = report
         self.notify = notify
+        self.item = 0
+        self.items = 0
 
 
 async def reporting(

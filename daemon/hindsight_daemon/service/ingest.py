@@ -145,7 +145,8 @@ async def ingest(s: Services, params: IngestParams, call: Call) -> IngestResult:
     reports: list[IngestedFile] = []
     done_bytes = 0
     async with s.ingest_lock:
-        for target in targets:
+        call.items = len(targets)
+        for call.item, target in enumerate(targets, 1):
             await call.report("read", done_bytes, total_bytes, str(target.path))
             report = await read_one(s, params, target, call, done_bytes, total_bytes, result)
             done_bytes += target.size_bytes
