@@ -40,7 +40,7 @@ def _from_file(path: Path) -> str:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as exc:
         raise ConfigProblem(f"cannot read the key file `{path}`: {exc.strerror}") from exc
-    with os.fdopen(descriptor, "rb") as opened:
+    try:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode):
             raise ConfigProblem(f"the key file `{path}` is no plain file")
@@ -52,7 +52,11 @@ def _from_file(path: Path) -> str:
                 f"(mode {stat.S_IMODE(info.st_mode):04o})",
                 hint=f"chmod 600 {path}",
             )
-        text = opened.read(_MAX_BYTES).decode("utf-8", "replace").strip()
-    if not text or len(text.split()) != 1:
+        text = os.read(descriptor, _MAX_BYTES).decode("utf-8", "replace").strip()
+    except OSError as exc:
+        raise ConfigProblem(f"cannot read the key file `{path}`: {exc.strerror}") from exc
+    finally:
+        os.close(descriptor)
+    if len(text.split()) != 1:
         raise ConfigProblem(f"the key file `{path}` must hold one key and nothing else")
     return text

@@ -11,6 +11,7 @@ import asyncio
 import ipaddress
 import json
 import random
+import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
@@ -89,6 +90,7 @@ class Endpoint:
         self._attempts = attempts
         self._secret = secret
         self._blocking: httpx.Client | None = None
+        self._making = threading.Lock()
         self._async: httpx.AsyncClient | None = None
 
     @property
@@ -164,12 +166,14 @@ class Endpoint:
 
     def _ask_once_blocking(self, path: str, body: object, timeout_s: float) -> Any:
         httpx = _import_httpx()
-        if self._blocking is None:
-            self._blocking = httpx.Client(**self._options())
+        with self._making:
+            client = self._blocking
+            if client is None:
+                client = self._blocking = httpx.Client(**self._options())
         received = bytearray()
         deadline = time.monotonic() + timeout_s
         try:
-            with self._blocking.stream(
+            with client.stream(
                 "POST", self._url(path), content=_encoded(body), timeout=timeout_s
             ) as reply:
                 for piece in reply.iter_bytes():
@@ -191,9 +195,10 @@ class Endpoint:
 
     def close_blocking(self) -> None:
         """Let go of the connections of blocking calls."""
-        if self._blocking is not None:
-            self._blocking.close()
-            self._blocking = None
+        with self._making:
+            client, self._blocking = self._blocking, None
+        if client is not None:
+            client.close()
 
     def _options(self) -> dict[str, Any]:
         # A proxy of the environment must not see what is meant for this machine.

@@ -13,13 +13,15 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from hindsight_daemon.config import EmbedSettings
 from hindsight_daemon.embed import registry
+from hindsight_daemon.embed.endpoint import EndpointEmbedder, names_endpoint
 from hindsight_daemon.embed.places import find_place
 from hindsight_daemon.embed.port import Embedder, Reranker, Vectors
 from hindsight_daemon.embed.slot import Slot
-from hindsight_daemon.embed.spec import ModelSpec
+from hindsight_daemon.embed.spec import EndpointSource, ModelSpec
 from hindsight_daemon.errors import EmbedderUnavailable
 from hindsight_daemon.process import trim_memory
 
@@ -42,14 +44,17 @@ class ModelHost:
         models_dir: Path,
         *,
         monotonic: Callable[[], float] = time.monotonic,
+        clean: Callable[[str], str] | None = None,
     ) -> None:
         self._settings = settings
+        self._clean = clean
         self._models_dir = models_dir
         self._monotonic = monotonic
         self._bulk_lock = threading.Lock()
         self._cache_lock = threading.Lock()
         self._query_cache: OrderedDict[str, Vectors] = OrderedDict()
         self._setup_problem = ""
+        self._trouble = ""
         self._rerank_problem = ""
         self._spec: ModelSpec | None = None
         self._embedder: Slot[Embedder] | None = None
@@ -116,12 +121,22 @@ class ModelHost:
             self._reranker = Slot(lambda: self._load_reranker(spec), self._monotonic)
 
     def _load_embedder(self, spec: ModelSpec) -> Embedder:
+        if names_endpoint(spec.name):
+            if self._clean is None:
+                raise EmbedderUnavailable("nothing is sent to an endpoint unless it is redacted")
+            return EndpointEmbedder(spec, self._settings, self._clean)
         registry.prepare(spec, self._models_dir, allow_download=self._settings.allow_download)
         return registry.load_embedder(spec, self._models_dir, self._settings.threads)
 
     def _load_reranker(self, spec: ModelSpec) -> Reranker:
         # No download here: a recall waits for this.
         return registry.load_reranker(spec, self._models_dir, self._settings.threads)
+
+    @property
+    def where(self) -> str:
+        """Host that texts are sent to, empty if they stay in this process."""
+        source = self._spec.sources[0] if self._spec and self._spec.sources else None
+        return urlsplit(source.base_url).netloc if isinstance(source, EndpointSource) else ""
 
     @property
     def is_loaded(self) -> bool:
@@ -134,7 +149,8 @@ class ModelHost:
 
         After a failed load the next attempt comes no sooner than `slot.RETRY_AFTER_S`.
         """
-        return self._setup_problem or (self._embedder.problem if self._embedder else "")
+        loading = self._embedder.problem if self._embedder else ""
+        return self._setup_problem or loading or self._trouble
 
     @property
     def rerank_problem(self) -> str:
@@ -145,7 +161,19 @@ class ModelHost:
         """Return unit vectors, shape (len(texts), dimension); raises `EmbedderUnavailable`."""
         slot = self._need_embedder()
         with self._bulk_lock, slot.use() as embedder:
-            return embedder.embed_passages(texts)
+            vectors = self._tried(lambda: embedder.embed_passages(texts))
+            self.dimension = embedder.dimension
+        return vectors
+
+    def _tried(self, embed: Callable[[], Vectors]) -> Vectors:
+        """Remember why the model failed, until it works again."""
+        try:
+            vectors = embed()
+        except EmbedderUnavailable as exc:
+            self._trouble = _in_words(exc)
+            raise
+        self._trouble = ""
+        return vectors
 
     def embed_query(self, text: str) -> Vectors:
         """Return a unit vector, shape (dimension,), read-only; raises `EmbedderUnavailable`.
@@ -163,7 +191,8 @@ class ModelHost:
                 hint=f"`hindsight model install {self._spec.name} --download` fetches it now",
             )
         with slot.use() as embedder:
-            vector = embedder.embed_query(text)
+            vector = self._tried(lambda: embedder.embed_query(text))
+            self.dimension = embedder.dimension
         vector.flags.writeable = False
         with self._cache_lock:
             self._query_cache[text] = vector

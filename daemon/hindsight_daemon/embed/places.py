@@ -13,6 +13,7 @@ from pathlib import Path
 from hindsight_daemon.embed.folders import is_complete
 from hindsight_daemon.embed.pins import have_pinned_sizes
 from hindsight_daemon.embed.spec import (
+    EndpointSource,
     FolderSource,
     HubSource,
     ModelSpec,
@@ -55,6 +56,8 @@ def package_dir(package: str) -> Path | None:
 
 
 def _look(source: Source, spec: ModelSpec, models_dir: Path) -> Place | None:
+    if isinstance(source, EndpointSource):
+        return Place(kind="endpoint", folder=Path(), source=source)
     if isinstance(source, FolderSource):
         folder = Path(source.folder)
         return Place(kind="folder", folder=folder, source=source) if folder.is_dir() else None

@@ -13,11 +13,14 @@ from hindsight_daemon.config import EmbedSettings
 from hindsight_daemon.embed import places
 from hindsight_daemon.embed.catalog import CATALOG
 from hindsight_daemon.embed.e5.build import build_model
+from hindsight_daemon.embed.endpoint import names_endpoint, spec_of_endpoint
+from hindsight_daemon.embed.fastembed_models import spec_from_fastembed
 from hindsight_daemon.embed.folders import make_folder
 from hindsight_daemon.embed.local import looks_like_path, spec_from_folder
 from hindsight_daemon.embed.pins import check_pins
 from hindsight_daemon.embed.port import Embedder, Reranker
 from hindsight_daemon.embed.spec import (
+    EndpointSource,
     FolderSource,
     HubSource,
     ModelRole,
@@ -54,9 +57,15 @@ def available_models(models_dir: Path, settings: EmbedSettings) -> list[Availabi
         (settings.reranker, "reranker"),
     )
     for setting, role in roles:
-        if looks_like_path(setting):
+        if role == "embedder" and names_endpoint(setting):
             try:
-                found.append(_describe(spec_from_folder(setting, role), models_dir))
+                found.append(_describe(spec_of_endpoint(settings), models_dir))
+            except EmbedderUnavailable as exc:
+                broken = ModelSpec(name=setting, model_id="", role=role, licence="", sources=())
+                found.append(Availability(spec=broken, available=False, hint=exc.message))
+        elif looks_like_path(setting) or _is_foreign(setting, role):
+            try:
+                found.append(_describe(spec_named(setting, role), models_dir))
             except EmbedderUnavailable as exc:
                 broken = ModelSpec(name=setting, model_id="", role=role, licence="", sources=())
                 found.append(Availability(spec=broken, available=False, hint=exc.message))
@@ -69,6 +78,8 @@ def choose_embedder(settings: EmbedSettings, models_dir: Path) -> ModelSpec | No
     `auto` takes the best that is on this machine. A named model that is neither here nor may be
     downloaded raises `EmbedderUnavailable` with the way to get it.
     """
+    if names_endpoint(settings.model):
+        return spec_of_endpoint(settings)
     return _choose(settings.model, "embedder", settings.allow_download, models_dir)
 
 
@@ -101,7 +112,7 @@ def prepare(
 
 
 def spec_named(name: str, role: ModelRole | None = None) -> ModelSpec:
-    """Return the model of this name (ours, its id or fastembed's) or in this folder.
+    """Return the model of this name (ours, its id or any of fastembed's) or in this folder.
 
     Raises `EmbedderUnavailable` if there is none.
     """
@@ -111,11 +122,22 @@ def spec_named(name: str, role: ModelRole | None = None) -> ModelSpec:
     for spec in candidates:
         if name.lower() in _names(spec):
             return spec
+    if _is_foreign(name, role):
+        roles: tuple[ModelRole, ...] = (role,) if role else ("embedder", "reranker")
+        for one in roles:
+            if (found := spec_from_fastembed(name, one)) is not None:
+                return found
     near = difflib.get_close_matches(name, [spec.name for spec in candidates], 1)
     raise EmbedderUnavailable(
         f"no {role or 'model'} is called `{name}`",
         hint=f"did you mean `{near[0]}`?" if near else "",
     )
+
+
+def _is_foreign(name: str, role: ModelRole | None) -> bool:
+    """Tell whether a name may be one of fastembed's that our catalog does not have."""
+    is_ours = any(name.lower() in _names(spec) for spec in CATALOG if role in (None, spec.role))
+    return "/" in name and not looks_like_path(name) and not is_ours
 
 
 def _names(spec: ModelSpec) -> set[str]:
@@ -148,6 +170,8 @@ def _ready(
         place = places.find_place(spec, models_dir)
     if place is None:
         raise _missing(spec)
+    if isinstance(place.source, EndpointSource):
+        raise EmbedderUnavailable(f"`{spec.name}` is behind an endpoint: there is nothing to load")
     return _checked(place, spec, models_dir, progress), place.source
 
 

@@ -75,13 +75,23 @@ class Slot(Generic[Model]):
     def drop(self) -> bool:
         """Let go of the model; return whether there was one."""
         with self._lock:
-            was_loaded, self._model = self._model is not None, None
-        return was_loaded
+            model, self._model = self._model, None
+            is_used = self._uses > 0
+        _let_go(model, is_used=is_used)
+        return model is not None
 
     def drop_if_idle(self, now: float, idle_s: float) -> bool:
         """Let go of the model if nobody has used it for `idle_s`; return whether that was done."""
         with self._lock:
             if self._model is None or self._uses or now - self._used_at < idle_s:
                 return False
-            self._model = None
+            model, self._model = self._model, None
+        _let_go(model, is_used=False)
         return True
+
+
+def _let_go(model: object, *, is_used: bool) -> None:
+    """Close a model that holds connections; one still in use is left to its last user's end."""
+    close = getattr(model, "close", None)
+    if close is not None and not is_used:
+        close()

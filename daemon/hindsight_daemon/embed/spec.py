@@ -54,7 +54,14 @@ class HubSource(Record, frozen=True, kw_only=True):
     size_bytes: int
 
 
-Source = FolderSource | WheelSource | HubSource
+class EndpointSource(Record, frozen=True, kw_only=True):
+    """A model behind an endpoint; texts are sent there."""
+
+    base_url: str
+    model: str
+
+
+Source = FolderSource | WheelSource | HubSource | EndpointSource
 
 
 class ModelSpec(Record, frozen=True, kw_only=True):
@@ -86,7 +93,7 @@ class Place(Record, frozen=True, kw_only=True):
     `is_ready` is False for wheel files that still have to be converted.
     """
 
-    kind: Literal["folder", "wheel", "cache", "hub"]
+    kind: Literal["folder", "wheel", "cache", "hub", "endpoint"]
     folder: Path
     source: Source
     is_ready: bool = True

@@ -7,6 +7,7 @@ with growing pauses, and reports it in the status. Another place that catches ev
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -25,6 +26,7 @@ _log = logging.getLogger("hindsight.background")
 _FIRST_PAUSE_S = 1.0
 _LONGEST_PAUSE_S = 300.0
 _FILL_BATCH = 32
+_FILL_AGAIN_S = 60.0
 _IDLE_TICK_S = 5.0
 _SPOOL_LOOK_S = 5.0
 _THIN_EVERY_S = 3600.0
@@ -57,7 +59,10 @@ async def fill_vectors_forever(s: Services) -> None:
             # Recalls share the model's lock; a breath between batches keeps them quick.
             await asyncio.sleep(0)
         s.vectors_settled.set()
-        await s.vectors_wanted.wait()
+        with contextlib.suppress(TimeoutError):
+            # An endpoint that failed may be back; nobody tells.
+            async with asyncio.timeout(_FILL_AGAIN_S):
+                await s.vectors_wanted.wait()
         s.vectors_settled.clear()
 
 

@@ -6,11 +6,14 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
 from typing import Any
+from urllib.parse import urlsplit
 
 from hindsight_daemon.clock import Clock
 from hindsight_daemon.config import Settings
 from hindsight_daemon.embed.host import ModelHost
 from hindsight_daemon.errors import HindsightError
+from hindsight_daemon.ingest.redact import redact
+from hindsight_daemon.outbound import is_local
 from hindsight_daemon.paths import Paths
 from hindsight_daemon.process import rss_bytes
 from hindsight_daemon.protocol.document import Notice
@@ -90,6 +93,9 @@ class Services:
         stats = await self.store.stats()
         status.store_uri = stats.uri
         status.embedder = self.models.model_id or "none"
+        if self.models.where and not is_local(urlsplit(f"//{self.models.where}").hostname or ""):
+            text = f"the texts of memories and queries leave this machine: {self.models.where}"
+            status.warnings.append(Notice(code="embedder.remote", message=text))
         status.embedder_loaded = self.models.is_loaded
         status.pending_vectors = stats.pending_vectors if self.models.model_id else 0
         status.pending_fold = stats.pending_fold
@@ -136,13 +142,17 @@ class Services:
         await self.store.close()
 
 
+def _models(settings: Settings, paths: Paths) -> ModelHost:
+    return ModelHost(settings.embed, paths.models_dir, clean=lambda text: redact(text)[0])
+
+
 async def open_services(
     paths: Paths, settings: Settings, clock: Clock, *, read_only: bool = False
 ) -> Services:
     """Open the store and get models ready to be loaded on first use."""
     store = await open_store(paths, settings.store, clock, read_only=read_only)
     try:
-        models = await asyncio.to_thread(ModelHost, settings.embed, paths.models_dir)
+        models = await asyncio.to_thread(_models, settings, paths)
         gate = Gate(await store.tombstones(), await store.held())
     except HindsightError:
         await store.close()

@@ -21,6 +21,7 @@ async def fill_some(s: Services, *, limit: int) -> int:
     except EmbedderUnavailable as exc:
         s.component_failures["embedder"] = exc.message
         return 0
+    s.component_failures.pop("embedder", None)
     found = {key.id: tuple(vector) for key, vector in zip(waiting, vectors.tolist(), strict=True)}
     await s.store.fill_vectors(found, model)
     return len(waiting)
