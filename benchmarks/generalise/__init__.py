@@ -1,0 +1,1 @@
+"""How well recurring lessons are told from those that merely look alike."""
