@@ -13,7 +13,7 @@ function __hindsight_path
             continue
         end
         switch "$path/$word"
-            case '/recall' '/ingest' '/remember' '/show' '/list' '/search' '/why' '/working' '/forget' '/watch' '/stats' '/doctor' '/audit' '/demo' '/config' '/daemon' '/model' '/judge' '/completion' '/man'
+            case '/recall' '/ingest' '/remember' '/show' '/list' '/search' '/why' '/working' '/forget' '/watch' '/consolidate' '/stats' '/doctor' '/audit' '/demo' '/config' '/daemon' '/model' '/judge' '/completion' '/man'
                 set path "$path/$word"
             case '/--color' '/--timeout'
                 set open 1
@@ -36,6 +36,8 @@ function __hindsight_path
             case '/forget/--reason' '/forget/--color' '/forget/--timeout'
                 set open 1
             case '/watch/--color' '/watch/--timeout'
+                set open 1
+            case '/consolidate/--project' '/consolidate/-p' '/consolidate/--color' '/consolidate/--timeout'
                 set open 1
             case '/stats/--color' '/stats/--timeout'
                 set open 1
@@ -145,6 +147,7 @@ complete -c hindsight -n "__hindsight_at ''" -a 'why' -d 'Trace a memory to its 
 complete -c hindsight -n "__hindsight_at ''" -a 'working' -d 'Show what running sessions are at'
 complete -c hindsight -n "__hindsight_at ''" -a 'forget' -d 'Remove memories and keep them from coming back'
 complete -c hindsight -n "__hindsight_at ''" -a 'watch' -d 'Watch what the daemon sees and learns'
+complete -c hindsight -n "__hindsight_at ''" -a 'consolidate' -d 'Distil sessions that are over and generalise lessons that recur'
 complete -c hindsight -n "__hindsight_at ''" -a 'stats' -d 'Show counts, sizes and how the daemon is'
 complete -c hindsight -n "__hindsight_at ''" -a 'doctor' -d 'Find out what is wrong and how to mend it'
 complete -c hindsight -n "__hindsight_at ''" -a 'audit' -d 'Look through what waits for your decision'
@@ -282,6 +285,15 @@ complete -c hindsight -n "__hindsight_at '/watch'" -l verbose -s v -d 'Say more 
 complete -c hindsight -n "__hindsight_at '/watch'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
 complete -c hindsight -n "__hindsight_at '/watch'" -l timeout -x -d 'Longest wait for one answer (default 60).'
 complete -c hindsight -n "__hindsight_at '/watch'" -l help -s h -d 'Show the help.'
+complete -c hindsight -n "__hindsight_at '/consolidate'" -l project -s p -x -a '(__fish_complete_directories)' -d 'Only this project (default: all).'
+complete -c hindsight -n "__hindsight_at '/consolidate'" -l wait -d 'Return when it is done, and say what was done.'
+complete -c hindsight -n "__hindsight_at '/consolidate'" -l dry-run -d 'Only say what would happen.'
+complete -c hindsight -n "__hindsight_at '/consolidate'" -l json -d 'Print one JSON document and nothing else on stdout.'
+complete -c hindsight -n "__hindsight_at '/consolidate'" -l quiet -s q -d 'Leave out notes and progress.'
+complete -c hindsight -n "__hindsight_at '/consolidate'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
+complete -c hindsight -n "__hindsight_at '/consolidate'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
+complete -c hindsight -n "__hindsight_at '/consolidate'" -l timeout -x -d 'Longest wait for one answer (default 60).'
+complete -c hindsight -n "__hindsight_at '/consolidate'" -l help -s h -d 'Show the help.'
 complete -c hindsight -n "__hindsight_at '/stats'" -l cost -d 'What the language model cost, by day and purpose.'
 complete -c hindsight -n "__hindsight_at '/stats'" -l json -d 'Print one JSON document and nothing else on stdout.'
 complete -c hindsight -n "__hindsight_at '/stats'" -l quiet -s q -d 'Leave out notes and progress.'

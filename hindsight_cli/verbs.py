@@ -27,6 +27,7 @@ VERBS: dict[str, Verb] = {
     "working": Verb("working", DAILY),
     "forget": Verb("forget", DAILY),
     "watch": Verb("watch", LOOK),
+    "consolidate": Verb("consolidate", LOOK),
     "stats": Verb("stats", LOOK),
     "doctor": Verb("doctor", LOOK),
     "audit": Verb("audit", LOOK),

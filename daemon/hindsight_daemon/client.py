@@ -30,6 +30,7 @@ from hindsight_daemon.paths import Paths, resolve_paths
 from hindsight_daemon.protocol.document import Document
 from hindsight_daemon.protocol.documents import (
     Ack,
+    ConsolidateResult,
     DoctorResult,
     DropResult,
     ForgetResult,
@@ -320,6 +321,12 @@ class Client:
     def why(self, id: str) -> WhyResult:
         """Return where a memory comes from."""
         return self._verb("memory.why", WhyResult, {"id": id})
+
+    def consolidate(
+        self, *, on_progress: OnProgress | None = None, **params: Any
+    ) -> ConsolidateResult:
+        """Close tasks that are over and generalise lessons; see `ConsolidateParams`."""
+        return self._verb("memory.consolidate", ConsolidateResult, params, on_progress=on_progress)
 
     def working(self, session_id: str = "", **params: Any) -> WorkingResult:
         """Return the live state of sessions; see `WorkingParams`."""

@@ -124,6 +124,17 @@ class WorkingSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Turns after which the importance of a live session is assessed again."""
 
 
+class ConsolidateSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[consolidate]"""
+
+    every_s: Seconds = 1800.0
+    """Seconds between runs of consolidation by the clock; 0: none."""
+    max_items: Positive = 2000
+    """Sessions and generalisations that one run may work on; the next one goes on from there."""
+    max_s: Annotated[float, Meta(ge=1)] = 120.0
+    """Seconds that one run may take."""
+
+
 class EventsSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[events]"""
 
@@ -155,6 +166,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     recall: RecallSettings = RecallSettings()
     watch: WatchSettings = WatchSettings()
     working: WorkingSettings = WorkingSettings()
+    consolidate: ConsolidateSettings = ConsolidateSettings()
     events: EventsSettings = EventsSettings()
     daemon: DaemonSettings = DaemonSettings()
 

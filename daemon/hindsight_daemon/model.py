@@ -182,6 +182,8 @@ class Memory(Record, frozen=True, kw_only=True):
     conflicts_with: tuple[str, ...] = ()
     """Ids of memories that say otherwise, until a person has decided between them."""
     derived_from: tuple[str, ...] = ()
+    support_count: int = 0
+    """Episodes behind what was generalised; of others `derived_from` tells."""
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     expires_at: datetime | None = None

@@ -23,6 +23,7 @@ CATCH_ALL = {
     "hindsight_cli/app.py": "the command line's boundary",
     "daemon/hindsight_daemon/runtime/dispatch.py": "the boundary of a call",
     "daemon/hindsight_daemon/runtime/background.py": "the supervisor of components",
+    "daemon/hindsight_daemon/service/consolidation.py": "one poisoned item must not stop the rest",
 }
 
 

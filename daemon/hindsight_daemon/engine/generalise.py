@@ -59,6 +59,13 @@ _NEGATION = re.compile(
     re.I,
 )
 _WORD = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff](?:[\w.'’-]*[^\W_\u3400-\u9fff])?")
+_RATHER = re.compile(
+    r"(?P<rather>[A-Za-z_][\w.@/+-]*)[`'\"”」]?[\s,，、]*"
+    r"(?:over|instead of|rather than|(?:and )?(?:never|not)(?: use)?|而不是|而非|不用|不要用"
+    r"|别用)\s*"
+    r"[`'\"“「]?(?P<than>[A-Za-z_][\w.@/+-]*)",
+    re.I,
+)
 _EMPTY_TEXT = """
     must should shall need needs needed require requires required always please make sure have has
     first then once before after ever every each all whenever so thus since
@@ -191,9 +198,19 @@ def veto(one: Lesson, other: Lesson) -> str:
             return "their numbers differ"
         if one.names - other.names and other.names - one.names:
             return "they name different things"
+    if _reversed(one.memory.text, other.memory.text):
+        return "one prefers what the other rejects"
     if one.memory.kind != "solution" and (slot := _other_value(one, other)):
         return f"one says {slot[0]} where the other says {slot[1]}"
     return ""
+
+
+def _reversed(one: str, other: str) -> bool:
+    """Tell whether one text prefers A to B and the other B to A."""
+    mine = {(m["rather"].casefold(), m["than"].casefold()) for m in _RATHER.finditer(one)}
+    return any(
+        (m["than"].casefold(), m["rather"].casefold()) in mine for m in _RATHER.finditer(other)
+    )
 
 
 def _other_value(one: Lesson, other: Lesson) -> tuple[str, str] | None:
@@ -386,9 +403,14 @@ def text_of(members: Sequence[Memory]) -> Text:
             also.append(_listed(missing, chinese=chinese))
     text = told[0]
     if also:
-        stop = "" if text.endswith((".", "。", "!", "！", "?", "？")) else "。" if chinese else "."
-        text += f"{stop}{'另外：' if chinese else ' Also: '}" + ("" if chinese else " ").join(also)
+        first, *rest = [_ended(one, chinese=chinese) for one in (text, *also)]
+        text = f"{first}另外：{''.join(rest)}" if chinese else f"{first} Also: {' '.join(rest)}"
     return Text(text=text, summary=told[0], best=best.memory)
+
+
+def _ended(text: str, *, chinese: bool) -> str:
+    is_ended = text.endswith((".", "。", "!", "！", "?", "？"))
+    return text if is_ended else text + ("。" if chinese else ".")
 
 
 def _missing(lesson: Lesson, said: str) -> list[str]:
@@ -414,7 +436,7 @@ def _adds(lesson: Lesson, said: str) -> bool:
 
 def _listed(missing: Sequence[str], *, chinese: bool) -> str:
     words = [one if _NUMBER.fullmatch(one) else f"`{one}`" for one in missing]
-    return ("、" if chinese else ", ").join(words) + ("。" if chinese else ".")
+    return ("、" if chinese else ", ").join(words)
 
 
 def confidence_of(members: Sequence[Memory], most: float = 0.97) -> float:

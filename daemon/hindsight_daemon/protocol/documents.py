@@ -173,6 +173,48 @@ class Happening(Document, kw_only=True):
     schema: str = "hindsight.event/1"
 
 
+class ConsolidateStep(Document, kw_only=True):
+    """One step of a consolidation: what is, was or would be done with what, and why.
+
+    `action` is `distil` (a session), `generalise`, `update` or `retire` (lessons of a project),
+    `wait` or `held` (nothing is done). `ids` are the memories it rests on, `memory` the result.
+    """
+
+    action: str
+    reason: str
+    session_id: str = ""
+    project: str = ""
+    memory: str = ""
+    ids: list[str] = []
+    text: str = ""
+
+
+class ConsolidateResult(Document, kw_only=True):
+    """hindsight.consolidate/1: what a run did, or with `dry_run` would do.
+
+    `state` is `done`, `started` (it goes on by itself) or `stopped` by its budget, with `remaining`
+    items for the next run; `failed` items are tried again and `held` after the third time.
+    """
+
+    state: str
+    trigger: str = ""
+    sessions: int = 0
+    episodes: int = 0
+    memories: int = 0
+    generalised: int = 0
+    updated: int = 0
+    retired: int = 0
+    refused: int = 0
+    failed: int = 0
+    held: int = 0
+    remaining: int = 0
+    took_ms: float = 0.0
+    dry_run: bool = False
+    steps: list[ConsolidateStep] = []
+    warnings: list[Notice] = []
+    schema: str = "hindsight.consolidate/1"
+
+
 class WorkingEntry(Document, kw_only=True):
     """One entry of a session's live state; `importance` is from 0 to 1."""
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from hindsight_daemon.protocol.document import Document
 from hindsight_daemon.protocol.documents import (
     Ack,
+    ConsolidateResult,
     DoctorResult,
     DropResult,
     ForgetResult,
@@ -33,6 +34,7 @@ from hindsight_daemon.protocol.documents import (
 from hindsight_daemon.protocol.handshake import HelloParams, HelloResult
 from hindsight_daemon.protocol.params import (
     CancelParams,
+    ConsolidateParams,
     ForgetParams,
     HeldParams,
     IngestParams,
@@ -84,6 +86,13 @@ METHODS: dict[str, Method] = {
         Method("memory.show", ShowParams, MemoryDocument, "one memory, whole"),
         Method("memory.list", ListParams, ListResult, "memories or tombstones, newest first"),
         Method("memory.why", WhyParams, WhyResult, "where a memory comes from"),
+        Method(
+            "memory.consolidate",
+            ConsolidateParams,
+            ConsolidateResult,
+            "close tasks, generalise lessons",
+            is_write=True,
+        ),
         Method("memory.working", WorkingParams, WorkingResult, "live state of sessions"),
         Method("memory.forget", ForgetParams, ForgetResult, "remove and keep out", is_write=True),
         Method("audit.quarantine", QuarantineParams, QuarantineResult, "what waits for a person"),

@@ -99,6 +99,16 @@ class ListParams(Document, kw_only=True):
     tombstones: bool = False
 
 
+class ConsolidateParams(Document, kw_only=True):
+    """`project` is a name or path, empty for all; without `wait` the run goes on by itself."""
+
+    project: str = ""
+    cwd: str = ""
+    wait: bool = False
+    dry_run: bool = False
+    request_key: str = ""
+
+
 class WorkingParams(Document, kw_only=True):
     """`session_id` may be the beginning of one; without it, the live sessions of the project."""
 

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 
 from hindsight_daemon.process import rss_bytes, trim_memory
 from hindsight_daemon.runtime.logs import facts
+from hindsight_daemon.service.consolidation import run as run_consolidation
 from hindsight_daemon.service.drain import drain_spool
 from hindsight_daemon.service.follow import follow_forever
 from hindsight_daemon.service.judged_tasks import judge_forever
@@ -30,6 +31,7 @@ _FILL_AGAIN_S = 60.0
 _IDLE_TICK_S = 5.0
 _SPOOL_LOOK_S = 5.0
 _THIN_EVERY_S = 3600.0
+_GO_ON_S = 60.0
 
 
 async def supervise(name: str, component: Callable[[], Awaitable[None]], s: Services) -> None:
@@ -97,11 +99,33 @@ async def drain_forever(s: Services) -> None:
         await asyncio.sleep(_SPOOL_LOOK_S)
 
 
+async def consolidate_forever(s: Services) -> None:
+    """Consolidate by the clock, and at once when a working memory is full."""
+    budget = s.settings.consolidate
+    pause_s: float | None = budget.every_s or None
+    while True:
+        trigger = "clock"
+        try:
+            async with asyncio.timeout(pause_s):
+                await s.consolidation_wanted.wait()
+                trigger = "capacity"
+        except TimeoutError:
+            pass
+        s.consolidation_wanted.clear()
+        pause_s = budget.every_s or None
+        if s.consolidation:
+            continue
+        done = await run_consolidation(s, trigger=trigger)
+        if done.remaining and pause_s:
+            pause_s = min(pause_s, _GO_ON_S)
+
+
 def components(s: Services) -> dict[str, Callable[[], Awaitable[None]]]:
     """Return the components that run beside the server, by name."""
     return {
         "spool": lambda: drain_forever(s),
         "vectors": lambda: fill_vectors_forever(s),
+        "consolidation": lambda: consolidate_forever(s),
         "follow": lambda: follow_forever(s),
         "judge": lambda: judge_forever(s),
         "tending": lambda: tend_forever(s),

@@ -21,6 +21,7 @@ from hindsight_daemon.engine.admission import (
     said_at,
     strengthened,
 )
+from hindsight_daemon.engine.generalise import is_generalised
 from hindsight_daemon.engine.sameness import form_of, overlap
 from hindsight_daemon.model import HistoryEntry, Key, Memory, Record
 from hindsight_daemon.service.services import Services
@@ -154,7 +155,10 @@ class Admission:
         return [
             one
             for one in (*stored.values(), *fresh)
-            if one.status != "superseded" and (one.id in self._memories or one.id not in ignored)
+            # What was generalised holds the words of its supports and is rebuilt from them.
+            if one.status != "superseded"
+            and not is_generalised(one)
+            and (one.id in self._memories or one.id not in ignored)
         ]
 
     async def _told_late(self, memory: Memory) -> Memory | None:

@@ -11,6 +11,8 @@ from hindsight_daemon.engine.normalize import content_hash
 from hindsight_daemon.model import Held, Key, Memory, Record
 
 MEMORY = "memory"
+WORK = "consolidation"
+"""An item of consolidation that failed again and again; its body is the item's name."""
 
 
 class HeldMemory(Record, frozen=True, kw_only=True):

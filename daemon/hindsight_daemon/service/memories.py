@@ -126,8 +126,12 @@ async def why(s: Services, params: WhyParams, _call: Call) -> WhyResult:
             queue.extend(ancestor.derived_from)
             evidence.extend(ancestor.evidence[:1])
     originals = Originals()
+    shown: set[tuple[str, ...]] = set()
     for link in evidence:
-        steps.extend(await _spans(s, link, originals))
+        # What was generalised cites what its supports cite.
+        if not link.event_ids or link.event_ids not in shown:
+            steps.extend(await _spans(s, link, originals))
+        shown.add(link.event_ids)
     return WhyResult(id=memory.id, steps=steps, history=await _history(s, memory.id))
 
 

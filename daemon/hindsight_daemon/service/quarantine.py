@@ -22,7 +22,7 @@ from hindsight_daemon.protocol.params import HeldParams, QuarantineParams
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.filters import checked_limit
 from hindsight_daemon.service.gate import RELEASED_TAG
-from hindsight_daemon.service.held import MEMORY, HeldMemory
+from hindsight_daemon.service.held import MEMORY, WORK, HeldMemory
 from hindsight_daemon.service.judged_tasks import JUDGE, release_job
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.service.views import iso
@@ -42,7 +42,15 @@ async def _release_memory(_s: Services, held: Held) -> WriteBatch:
     return WriteBatch(memories=(memory,), keys=waiting.keys, replace_keys_of=(memory.id,))
 
 
-RELEASES: dict[str, Release] = {MEMORY: _release_memory, JUDGE: release_job}
+async def _release_work(_s: Services, _held: Held) -> WriteBatch:
+    return WriteBatch()  # the next consolidation sees the decision and tries the item again
+
+
+RELEASES: dict[str, Release] = {
+    MEMORY: _release_memory,
+    WORK: _release_work,
+    JUDGE: release_job,
+}
 """How each sort of held thing is let in."""
 
 

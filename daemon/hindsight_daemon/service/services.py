@@ -58,6 +58,10 @@ class Services:
         self.watching: list[str] = []
         self.consolidation_wanted = asyncio.Event()
         self.full_sessions: set[str] = set()
+        self.consolidation = ""
+        """What the run of consolidation that is under way was started by, empty if none is."""
+        self.stirred_projects: set[str] | None = None
+        """Projects whose lessons changed since they were looked at; None: any may have."""
         self.source_alarms: list[Notice] = []
         self.retention: dict[str, int] = {"runs": 0, "sessions": 0, "events": 0, "bytes": 0}
         self.stop_when_idle: Callable[[], None] = lambda: None
@@ -84,6 +88,12 @@ class Services:
         """Commit a batch; new keys wake the embedder, new tombstones reach the gate."""
         await self.store.commit(batch)
         self.gate.learn(batch.tombstones, lifted=batch.lifted, held=batch.held)
+        if self.stirred_projects is not None:
+            if batch.removed:
+                self.stirred_projects = None
+            else:
+                distilled = (m.project for m in batch.memories if m.kind != "turn")
+                self.stirred_projects.update(distilled)
         if batch.keys:
             self.vectors_settled.clear()
             self.vectors_wanted.set()

@@ -8,6 +8,7 @@ from typing import Any
 from hindsight_daemon.protocol.document import Document
 from hindsight_daemon.service import (
     admin,
+    consolidation,
     drift,
     ingest,
     judge_methods,
@@ -32,6 +33,7 @@ BODIES: dict[str, Body] = {
     "memory.show": memories.show,
     "memory.list": memories.list_,
     "memory.why": memories.why,
+    "memory.consolidate": consolidation.consolidate,
     "memory.working": working.working,
     "memory.forget": memories.forget,
     "audit.quarantine": quarantine.quarantine,
