@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.daemon import daemon_in, temporary_home
-from benchmarks.processes import Peak, cpu_s, idle_share, pin_to_one_core
+from benchmarks.processes import Peak, cpu_s, idle_share, pause, pin_to_one_core
 from benchmarks.report import machine, progress, save, table
 from benchmarks.sessions import lines_of, write_mixed, write_small
 from hindsight_daemon.client import Client
@@ -143,7 +143,7 @@ def _asked(client: Client, until: Callable[[int], bool]) -> list[float]:
         started = time.perf_counter()
         client.recall(query, all_projects=True, limit=10)
         times.append((time.perf_counter() - started) * 1000)
-        time.sleep(0.1)
+        pause(0.1)
     return times
 
 
@@ -195,7 +195,7 @@ def measure_following(seconds: float) -> dict[str, Any]:
             pid = client.status().pid
             _until(lambda: client.stats().events > 10 * _ACTIVE_FILES, 60.0)
             client.sync(vectors=False)
-            time.sleep(15.0)  # the readers' look after the first reading
+            pause(15.0)  # the readers' look after the first reading
             idle = idle_share(pid, seconds)
             waits = [
                 _wait_for(client, paths[n % len(paths)], n, json.loads(sessions[n % len(paths)][0]))
@@ -247,7 +247,7 @@ def _until(is_so: Callable[[], bool], limit_s: float) -> None:
     while not is_so():
         if time.monotonic() > deadline:
             raise RuntimeError(f"the daemon did not get there within {limit_s:g} s")
-        time.sleep(0.02)
+        pause(0.02)
 
 
 PARTS = ("bulk", "one-core", "small", "recalls", "following")

@@ -14,9 +14,8 @@ import random
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
-
 from pydoc_data.topics import topics
+from typing import Any
 
 START = datetime(2026, 1, 5, 8, tzinfo=UTC)
 SHARES: dict[str, float] = {
@@ -312,7 +311,8 @@ def codex(session: str, draw: Material) -> Iterator[dict[str, Any]]:
             yield item("response_item", {**use, "call_id": call})
             code = int(step.is_error)
             output = (
-                f"Chunk ID: {draw.hex(6)}\nWall time: 0.4 seconds\nProcess exited with code {code}\n"
+                f"Chunk ID: {draw.hex(6)}\nWall time: 0.4 seconds\n"
+                f"Process exited with code {code}\n"
                 f"Original token count: {len(step.result) // 4}\nOutput:\n{step.result}"
             )
             kind = f"{use['type']}_output"

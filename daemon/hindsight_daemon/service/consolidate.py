@@ -40,21 +40,14 @@ async def consolidate_session(s: Services, session_id: str, *, final: bool) -> C
     learned = await s.worker.learn(
         LearnJob(
             session=state,
-            # What is left from before retention is single events, which make no task.
-            events=tuple(
-                [
-                    event
-                    async for event in s.store.events_of(
-                        session_id, after_seq=state.thinned_through
-                    )
-                ]
-            ),
             known={m.id: m.source_hash for m in former.values() if m.kind == "episode"},
             tombstones=s.gate.tombstones,
             now=s.clock.now(),
             final=final,
             decisions=s.gate.decisions,
-        )
+        ),
+        # What is left from before retention is single events, which make no task.
+        lambda: s.store.events_of(session_id, after_seq=state.thinned_through),
     )
     admission = Admission(s, actor=_ACTOR)
     removed: dict[str, HistoryEntry] = {}

@@ -25,6 +25,7 @@ from hindsight_daemon.service.consolidate import consolidate_session
 from hindsight_daemon.service.drift import look_forever, roots_of
 from hindsight_daemon.service.ingest import Target, count, read_one
 from hindsight_daemon.service.services import Services
+from hindsight_daemon.service.storing import Shelf
 from hindsight_daemon.service.working import catch_up
 from hindsight_daemon.sources.registry import families_by_root, is_current
 
@@ -152,7 +153,9 @@ async def _read_all(s: Services, paths: list[Path]) -> None:
             async with s.ingest_lock:
                 target = Target(path, stamp.size)
                 call = Call(client="follow")
-                report = await read_one(s, params, target, call, 0, total_bytes, result)
+                shelf = Shelf(s)
+                report = await read_one(s, params, target, call, 0, total_bytes, result, shelf)
+                await shelf.flush()
                 for session_id in report.sessions if result.events else ():
                     count(result, await consolidate_session(s, session_id, final=final))
         except OSError:

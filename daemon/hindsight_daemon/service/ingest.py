@@ -7,14 +7,12 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
-from hindsight_daemon.engine.ending import end_after
-from hindsight_daemon.engine.retention import size_of
 from hindsight_daemon.errors import HindsightError, NoInput, PermissionProblem, StorageFailed
 from hindsight_daemon.ingest.discover import (
     default_roots,
@@ -23,26 +21,21 @@ from hindsight_daemon.ingest.discover import (
     shallow_roots,
 )
 from hindsight_daemon.ingest.file_stamp import stamp_of
-from hindsight_daemon.ingest.tally import added
-from hindsight_daemon.model import Event, Key, Memory, SessionState
-from hindsight_daemon.protocol.documents import IngestedFile, IngestResult, SkippedLine
+from hindsight_daemon.protocol.documents import IngestedFile, IngestResult
 from hindsight_daemon.protocol.params import IngestParams
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.consolidate import Consolidated, consolidate_session
 from hindsight_daemon.service.drift import counted, look_at_sources, note_problem
 from hindsight_daemon.service.filters import moment
-from hindsight_daemon.service.growth import grown_events, turns_again
 from hindsight_daemon.service.ingest_warnings import passed_over, warnings_of
-from hindsight_daemon.service.projects import project_for
-from hindsight_daemon.service.reading import Piece, ReadJob, event_project
+from hindsight_daemon.service.reading import ReadJob
 from hindsight_daemon.service.services import Services
-from hindsight_daemon.service.twins import told_nowhere_else
+from hindsight_daemon.service.storing import Shelf, take_in
 from hindsight_daemon.service.worker import BULK_BYTES, WorkerDied
 from hindsight_daemon.sources.port import Source
 from hindsight_daemon.sources.registry import families_by_root
-from hindsight_daemon.store.port import WriteBatch
 
-_SHOWN_SKIPS = 20
+_GROUP_BYTES = 8 * 1024 * 1024
 _MAX_PATHS_IN_REPORT = 2000
 _log = logging.getLogger("hindsight.ingest")
 
@@ -141,21 +134,8 @@ async def ingest(s: Services, params: IngestParams, call: Call) -> IngestResult:
         failed = [one for one in failed if one.error_code != NoInput.code]
     total_bytes = sum(target.size_bytes for target in targets)
     result = IngestResult(files=failed, episodes=0, memories=0, dry_run=params.dry_run)
-    touched: dict[str, None] = {}
-    reports: list[IngestedFile] = []
-    done_bytes = 0
     async with s.ingest_lock:
-        call.items = len(targets)
-        for call.item, target in enumerate(targets, 1):
-            await call.report("read", done_bytes, total_bytes, str(target.path))
-            report = await read_one(s, params, target, call, done_bytes, total_bytes, result)
-            done_bytes += target.size_bytes
-            touched.update(dict.fromkeys(report.sessions))
-            reports.append(report)
-        if not params.dry_run:
-            for number, session_id in enumerate(touched):
-                await call.report("consolidate", number, len(touched), session_id)
-                count(result, await consolidate_session(s, session_id, final=params.final))
+        reports = await _read_all(s, params, targets, total_bytes, call, result)
     result.files.extend(reports[:_MAX_PATHS_IN_REPORT])
     result.warnings.extend(warnings_of(reports))
     taken = {target.path for target in targets}
@@ -166,6 +146,70 @@ async def ingest(s: Services, params: IngestParams, call: Call) -> IngestResult:
         await s.settle(call)
     result.took_ms = round((time.monotonic() - started) * 1000, 1)
     return result
+
+
+async def _read_all(
+    s: Services,
+    params: IngestParams,
+    targets: Sequence[Target],
+    total_bytes: int,
+    call: Call,
+    result: IngestResult,
+) -> list[IngestedFile]:
+    """Read transcripts in groups; after each group its sessions are consolidated.
+
+    So the worker still has their events in mind, and what was read is not read again.
+    """
+    shelf = Shelf(s)
+    lessons = _Lessons(s, final=params.final)
+    reports: list[IngestedFile] = []
+    done_bytes = waiting_bytes = 0
+    call.items = len(targets)
+    for call.item, target in enumerate(targets, 1):
+        await call.report("read", done_bytes, total_bytes, str(target.path))
+        report = await read_one(s, params, target, call, done_bytes, total_bytes, result, shelf)
+        done_bytes += target.size_bytes
+        waiting_bytes += target.size_bytes
+        lessons.touched.update(dict.fromkeys(report.sessions))
+        reports.append(report)
+        if waiting_bytes >= _GROUP_BYTES and not params.dry_run:
+            await shelf.flush()
+            await lessons.draw(result)
+            waiting_bytes = 0
+    if not params.dry_run:
+        await shelf.flush()
+        await lessons.draw(result, call)
+        await lessons.settle(result)
+    return reports
+
+
+class _Lessons:
+    """Consolidates the sessions that were touched, and counts rightly if it had to do so again."""
+
+    def __init__(self, s: Services, *, final: bool) -> None:
+        self._s = s
+        self._final = final
+        self._drawn: set[str] = set()
+        self._was_repeated = False
+        self.touched: dict[str, None] = {}
+
+    async def draw(self, result: IngestResult, call: Call | None = None) -> None:
+        """Consolidate what was touched since the last time."""
+        touched, self.touched = self.touched, {}
+        for number, session_id in enumerate(touched):
+            if call is not None:
+                await call.report("consolidate", number, len(touched), session_id)
+            count(result, await consolidate_session(self._s, session_id, final=self._final))
+        self._was_repeated |= not self._drawn.isdisjoint(touched)
+        self._drawn.update(touched)
+
+    async def settle(self, result: IngestResult) -> None:
+        """Take out of the counts what a session's further transcript replaced."""
+        if self._was_repeated:
+            left = await self._s.store.get(list(dict.fromkeys(result.memory_ids)))
+            result.memory_ids = list(left)
+            result.memories = len(left)
+            result.episodes = sum(memory.kind == "episode" for memory in left.values())
 
 
 def count(result: IngestResult, made: Consolidated) -> None:
@@ -184,8 +228,12 @@ async def read_one(
     done_bytes: int,
     total_bytes: int,
     result: IngestResult,
+    shelf: Shelf,
 ) -> IngestedFile:
-    """Read one transcript to its end; problems of the file end up in its report."""
+    """Read one transcript to its end; problems of the file end up in its report.
+
+    The end of it may be left on the shelf, which the caller flushes.
+    """
     name = target.label or str(target.path)
     report = IngestedFile(path=name, size_bytes=target.size_bytes)
 
@@ -195,10 +243,10 @@ async def read_one(
     try:
         try:
             is_bulk = total_bytes >= BULK_BYTES
-            await _read_pieces(s, params, target, report, progress, result, is_bulk=is_bulk)
+            await _read_pieces(s, params, target, report, progress, result, shelf, is_bulk=is_bulk)
         except WorkerDied:
             # Once more, from the checkpoint of what was stored, in this process.
-            await _read_pieces(s, params, target, report, progress, result, is_bulk=False)
+            await _read_pieces(s, params, target, report, progress, result, shelf, is_bulk=False)
     except StorageFailed:
         # The transcript is fine, our disk is not: stop the whole run, the checkpoint holds.
         raise
@@ -210,6 +258,7 @@ async def read_one(
             failure.hint,
         )
         if not params.dry_run:
+            await shelf.flush_path(name)
             await note_problem(s, name, report.error)
         _log.info("transcript.unusable", extra={"facts": {"code": report.error_code}})
     if report.events and not params.dry_run:
@@ -226,9 +275,11 @@ async def _read_pieces(
     report: IngestedFile,
     progress: Callable[[int], Awaitable[None]],
     result: IngestResult,
+    shelf: Shelf,
     *,
     is_bulk: bool,
 ) -> None:
+    await shelf.flush_path(report.path)
     former = None if params.dry_run else await s.store.checkpoint(report.path)
     job = ReadJob(
         path=str(target.path),
@@ -249,143 +300,5 @@ async def _read_pieces(
         async for piece in pieces:
             piece, former = counted(piece, former, is_first=is_first, at=job.now)
             is_first = False
-            await _store(s, params, piece, report, result)
+            await take_in(s, params, piece, report, result, shelf, is_bulk=is_bulk)
             await progress(min(piece.batch.checkpoint.offset, report.size_bytes))
-
-
-async def _store(
-    s: Services,
-    params: IngestParams,
-    piece: Piece,
-    report: IngestedFile,
-    result: IngestResult,
-) -> None:
-    batch = piece.batch
-    report.source = batch.checkpoint.source
-    report.skipped_total += batch.skipped_total
-    room = _SHOWN_SKIPS - len(report.skipped)
-    report.skipped.extend(
-        SkippedLine(line=skip.line, reason=skip.reason) for skip in batch.skipped[:room]
-    )
-    report.warnings.extend(batch.warnings)
-    report.unknown = added(report.unknown, batch.unknown.items())
-    report.records += batch.records
-    report.total_events = batch.checkpoint.tally.events
-    known = await s.store.known_events([event.id for event in batch.events])
-    project = project_for(params.project, "")
-    fresh = await told_nowhere_else(s, _first_of_each(batch.events, known))
-    fresh = await _own_sessions(s, fresh, project, params.cwd)
-    grown = await grown_events(s, batch.events, known)
-    report.sessions.extend(
-        session
-        for session in dict.fromkeys(event.session_id for event in fresh or batch.events)
-        if session not in report.sessions
-    )
-    report.events += len(fresh)
-    result.events += len(fresh)
-    if params.dry_run:
-        return
-    turns, keys = _of_events(s, piece, fresh)
-    result.turns += len(turns)
-    longer, longer_keys = turns_again(s, grown, project, params.cwd)
-    await s.write(
-        WriteBatch(
-            events=tuple(fresh),
-            grown=tuple(grown),
-            memories=(*turns, *longer),
-            keys=(*keys, *longer_keys),
-            replace_keys_of=tuple(turn.id for turn in longer),
-            checkpoints=(batch.checkpoint,),
-            sessions=await _sessions(s, fresh, grown, project, params.cwd),
-        )
-    )
-
-
-def _first_of_each(events: tuple[Event, ...], known: set[str]) -> list[Event]:
-    fresh: dict[str, Event] = {}
-    for event in events:
-        if event.id not in known:
-            fresh.setdefault(event.id, event)
-    return list(fresh.values())
-
-
-async def _own_sessions(
-    s: Services, events: list[Event], named: str, caller_cwd: str
-) -> list[Event]:
-    """Keep sessions of different projects apart that chose the same name, such as `S1`.
-
-    Only names that a person or export chose can collide: sessions of agents name their folder,
-    and a folder change does not make another session of them.
-    """
-    renamed: dict[str, str] = {}
-    for event in events:
-        if event.session_id in renamed or (event.cwd and not named):
-            continue
-        project = event_project(named, event, caller_cwd)
-        state = await s.store.session(event.session_id)
-        collides = state is not None and not state.cwd and state.project != project
-        renamed[event.session_id] = (
-            f"{event.session_id}@{project}" if collides and project else event.session_id
-        )
-    return [
-        msgspec.structs.replace(event, session_id=renamed.get(event.session_id, event.session_id))
-        for event in events
-    ]
-
-
-def _of_events(s: Services, piece: Piece, events: list[Event]) -> tuple[list[Memory], list[Key]]:
-    """Return the turns and keys of these events only, under the sessions the events have now."""
-    sessions = {event.id: event.session_id for event in events}
-    turns: dict[str, Memory] = {}
-    for turn in piece.turns:
-        session_id = sessions.get(turn.evidence[0].event_ids[0])
-        if session_id is not None and not s.gate.tombstone_of(turn.text):
-            turns[turn.id] = msgspec.structs.replace(turn, session_id=session_id)
-    keys = [
-        msgspec.structs.replace(key, session_id=turns[key.memory_id].session_id)
-        for key in piece.keys
-        if key.memory_id in turns
-    ]
-    return list(turns.values()), keys
-
-
-async def _sessions(
-    s: Services, fresh: list[Event], grown: list[Event], named: str, caller_cwd: str
-) -> tuple[SessionState, ...]:
-    now = s.clock.now()
-    groups: dict[str, list[Event]] = {}
-    for event in (*fresh, *grown):
-        groups.setdefault(event.session_id, []).append(event)
-    grown_ids = {event.id for event in grown}
-    states = []
-    for session_id, group in groups.items():
-        former = await s.store.session(session_id)
-        times = [event.ts for event in group if event.ts]
-        first = group[0]
-        base = former or SessionState(
-            session_id=session_id,
-            agent=first.agent,
-            project=event_project(named, next((e for e in group if e.cwd), first), caller_cwd),
-            cwd=next((event.cwd for event in group if event.cwd), ""),
-            transcript=first.origin.path if first.origin else "",
-            parent_session_id=first.parent_session_id,
-        )
-        known_times = [at for at in (base.first_at, base.last_at) if at]
-        events = base.events + sum(event.id not in grown_ids for event in group)
-        consolidated = base.consolidated_events
-        if len(group) > events - base.events:
-            # A text that grew changes its task, though there is not one event more.
-            consolidated = min(consolidated, events - 1)
-        states.append(
-            msgspec.structs.replace(
-                base,
-                first_at=min([*times, *known_times], default=now),
-                last_at=max([*times, *known_times], default=None),
-                last_seen_at=now,
-                events=events,
-                consolidated_events=consolidated,
-                size_bytes=base.size_bytes + sum(size_of(event) for event in group),
-                end=end_after(base.end, sorted(group, key=lambda event: event.seq)),
-            )
-        )
-    return tuple(states)

@@ -38,11 +38,13 @@ class LearnJob(Record, frozen=True, kw_only=True, tag="learn"):
     """A session to learn from; `known` maps ids of its episodes to the digests they came from.
 
     `decisions` are those of the gate about what is or was held. With `final` the task
-    at the session's end counts as over.
+    at the session's end counts as over. With `in_mind` the worker process is to use the events
+    it read itself, if there are exactly so many, instead of `events`.
     """
 
     session: SessionState
-    events: tuple[Event, ...]
+    events: tuple[Event, ...] = ()
+    in_mind: int = 0
     known: dict[str, str]
     tombstones: tuple[Tombstone, ...]
     now: datetime

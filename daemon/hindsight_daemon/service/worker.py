@@ -13,15 +13,20 @@ import contextlib
 import logging
 import sys
 import time
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+
+import msgspec
 
 from hindsight_daemon.errors import HindsightError, error_from_wire
+from hindsight_daemon.model import Event
 from hindsight_daemon.service.learning import Learned, LearnJob, learn
 from hindsight_daemon.service.reading import LastTurns, Piece, ReadJob, read
+from hindsight_daemon.service.session_memory import StoredEvents
 from hindsight_daemon.service.worker_frames import (
     HEADER,
     Done,
     Failed,
+    Forgot,
     Job,
     Read,
     Reply,
@@ -48,6 +53,7 @@ class Worker:
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
         self._last_turns = LastTurns()
+        self._stored = StoredEvents()
         self._used_at = time.monotonic()
         self._is_busy = False
 
@@ -67,15 +73,41 @@ class Worker:
                 if isinstance(reply, Read):
                     yield reply.piece
 
-    async def learn(self, job: LearnJob) -> list[Learned]:
-        """Return what a session teaches, from the child if there is one."""
-        if not self.is_running:
-            return await asyncio.to_thread(learn, job)
+    def note_stored(self, read: Sequence[Event], stored: Sequence[Event]) -> None:
+        """Note which events of a piece that the child read were stored as new, and as what."""
+        self._stored.note(read, stored)
+
+    async def learn(
+        self, job: LearnJob, events_of: Callable[[], AsyncIterator[Event]]
+    ) -> list[Learned]:
+        """Return what a session teaches, from the child if there is one.
+
+        `events_of` gives the events of the session, which the child may still know by itself.
+        """
+        session = job.session
+        count = self._stored.count_of(session.session_id)
+        self._stored.drop(session.session_id)
+        if self.is_running and count and count == session.events and session.thinned_through < 0:
+            learned = await self._learned(msgspec.structs.replace(job, in_mind=count))
+            if learned is not None:
+                return learned
+        job = msgspec.structs.replace(job, events=tuple([event async for event in events_of()]))
+        learned = await self._learned(job) if self.is_running else None
+        return await asyncio.to_thread(learn, job) if learned is None else learned
+
+    async def _learned(self, job: LearnJob) -> list[Learned] | None:
+        """Return what the child makes of it; None if it has died or lacks the events."""
+        learned: list[Learned] = []
         try:
             async with contextlib.aclosing(self._ask(job)) as replies:
-                return [r.learned async for r in replies if isinstance(r, Taught)]
+                async for reply in replies:
+                    if isinstance(reply, Taught):
+                        learned.append(reply.learned)
+                    elif isinstance(reply, Forgot):
+                        return None
         except WorkerDied:
-            return await asyncio.to_thread(learn, job)
+            return None
+        return learned
 
     async def _ask(self, job: Job) -> AsyncGenerator[Reply, None]:
         process = await self._started()
@@ -89,6 +121,8 @@ class Worker:
                 if isinstance(reply, Done):
                     finished = True
                     return
+                if isinstance(reply, Forgot):
+                    finished = True
                 yield reply
         except (asyncio.IncompleteReadError, ConnectionError) as exc:
             _log.warning("worker.died", extra={"facts": {"status": process.returncode}})
@@ -102,6 +136,7 @@ class Worker:
 
     async def _started(self) -> asyncio.subprocess.Process:
         if self._process is None or self._process.returncode is not None:
+            self._stored.clear()
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-m",
@@ -121,6 +156,7 @@ class Worker:
     async def stop(self) -> None:
         """End the child now."""
         process, self._process = self._process, None
+        self._stored.clear()
         if process is not None and process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()

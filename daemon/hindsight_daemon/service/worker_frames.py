@@ -26,6 +26,10 @@ class Taught(Record, frozen=True, kw_only=True, tag="taught"):
     learned: Learned
 
 
+class Forgot(Record, frozen=True, kw_only=True, tag="forgot"):
+    """The events of the session are not (or not all) in mind; they have to be sent along."""
+
+
 class Failed(Record, frozen=True, kw_only=True, tag="failed"):
     """The job could not be done; without a code it was the operating system's word."""
 
@@ -39,7 +43,7 @@ class Done(Record, frozen=True, kw_only=True, tag="done"):
 
 
 Job = ReadJob | LearnJob
-Reply = Read | Taught | Failed | Done
+Reply = Read | Taught | Forgot | Failed | Done
 
 _encoder = msgspec.msgpack.Encoder()
 _jobs = msgspec.msgpack.Decoder(Job)

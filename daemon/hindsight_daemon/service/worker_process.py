@@ -11,12 +11,16 @@ import os
 import sys
 from typing import BinaryIO
 
+import msgspec
+
 from hindsight_daemon.errors import HindsightError
 from hindsight_daemon.service.learning import learn
 from hindsight_daemon.service.reading import LastTurns, ReadJob, read
+from hindsight_daemon.service.session_memory import ReadEvents
 from hindsight_daemon.service.worker_frames import (
     Done,
     Failed,
+    Forgot,
     Read,
     Reply,
     Taught,
@@ -35,13 +39,21 @@ def serve() -> int:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     last_turns = LastTurns()
+    in_mind = ReadEvents()
     while (frame := read_frame(sys.stdin.buffer)) is not None:
         try:
             job = decode_job(frame)
             if isinstance(job, ReadJob):
                 for piece in read(job, last_turns):
+                    in_mind.take(piece.batch.events)
                     _answer(out, Read(piece=piece))
             else:
+                if job.in_mind:
+                    events = in_mind.let_go(job.session.session_id, job.in_mind)
+                    if events is None:
+                        _answer(out, Forgot())
+                        continue
+                    job = msgspec.structs.replace(job, events=events)
                 for learned in learn(job):
                     _answer(out, Taught(learned=learned))
         except HindsightError as exc:
