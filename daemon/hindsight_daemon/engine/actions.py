@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from hindsight_daemon.engine.commands import Command, decisive, parse
+from hindsight_daemon.engine.prefilter import Prefilter
 from hindsight_daemon.engine.task import Task
 from hindsight_daemon.model import Event, Record, ToolCategory
 
@@ -146,18 +147,21 @@ _FAILED_RUN = re.compile(
     r"|(?:测试|构建|编译)失败",
     re.M,
 )
+_MAY_HAVE_FAILED = Prefilter([_FAILED_RUN])
 _PASSED_RUN = re.compile(
     r"\b\d+ (?:passed|passing)\b|^ok\s+\S+|^PASS\b|test result: ok|BUILD SUCCESS|Build succeeded"
     r"|Tests:\s+\d+ passed|All checks passed|no issues found|^OK\b|Compiled successfully"
     r"|0 errors|测试通过|构建成功|Finished `?(?:dev|test|release)|All tests passed|0 failed",
     re.M | re.I,
 )
+_MAY_HAVE_PASSED = Prefilter([_PASSED_RUN])
 _RAN_NOTHING = re.compile(
     r"No files were processed|no tests ran|collected 0 items|No tests? (?:found|files found"
     r"|suites found)|no test files\]\s*\Z|0 tests? (?:run|found)"
     r"|No test specified|没有找到测试",
     re.I,
 )
+_MAY_BE_EMPTY = Prefilter([_RAN_NOTHING])
 """A verification that checked nothing says nothing."""
 _TIMED_OUT = re.compile(
     r"command timed out|timed out after \d+|^Timeout >|Timeout \(>", re.I | re.M
@@ -201,7 +205,7 @@ def _state(category: ToolCategory, command: Command | None, result: Event | None
             return "failed"
         return "ok" if flagged is False or code == 0 else "unknown"
     verifies = command is not None and command.verifies
-    if verifies and _RAN_NOTHING.search(text):
+    if verifies and _MAY_BE_EMPTY.may_match(text) and _RAN_NOTHING.search(text):
         return "noise"
     if code:
         weak = code == 1 and command is not None and command.role == "read"
@@ -210,10 +214,10 @@ def _state(category: ToolCategory, command: Command | None, result: Event | None
         return "failed"
     if _TIMED_OUT.search(text[:300]):
         return "failed"
-    if verifies and _FAILED_RUN.search(text):
+    if verifies and _MAY_HAVE_FAILED.may_match(text) and _FAILED_RUN.search(text):
         return "failed"
     if code == 0 or flagged is False:
         return "ok"
-    if verifies and _PASSED_RUN.search(text):
+    if verifies and _MAY_HAVE_PASSED.may_match(text) and _PASSED_RUN.search(text):
         return "ok"
     return "unknown"

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from msgspec import structs
 
+from hindsight_daemon.engine.prefilter import Prefilter
 from hindsight_daemon.engine.sentences import sentences
 from hindsight_daemon.engine.verbs import VerbForm, imperative
 from hindsight_daemon.model import Record
@@ -105,6 +106,8 @@ def without_retracted(passages: Sequence[Passage]) -> list[Passage]:
 @lru_cache(maxsize=2048)
 def cause_clause(sentence: str) -> tuple[str, float] | None:
     """Return the cause that a sentence states and how plainly it does, or None."""
+    if not _MAY_EXPLAIN.may_match(sentence):
+        return None
     if _PLANNING.match(sentence) or sentence.endswith(("?", "？", ":", "：")):
         return None
     for weight, form in _CAUSES:
@@ -193,6 +196,7 @@ _CAUSES: tuple[tuple[float, re.Pattern[str]], ...] = (
         r"|blocks|blocked))"
         r"(?: that)? .{8,})", re.I)),
 )  # fmt: skip
+_MAY_EXPLAIN = Prefilter(form for _, form in _CAUSES)
 _ACTION_ZH = (
     r"(?:把|将|改(?:成|为|用|回)|换成|加上|加了|加(?=\s*`)|添加|增加|补上|删除|删掉|去掉|移除|设置"
     r"|设为|升级"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from hindsight_daemon.engine.prefilter import Prefilter
 from hindsight_daemon.engine.sentences import sentences
 from hindsight_daemon.engine.statements import is_technical
 from hindsight_daemon.engine.verbs import imperative
@@ -90,6 +91,7 @@ _CHOICES_ZH = (
         r"|,因为|不用|放弃).+)"
     ),
 )
+_MAY_CHOOSE = Prefilter((*_CHOICES, *_CHOICES_ZH))
 _VERB = re.compile(r"\b(decided|agreed|decide|agree)(?: (?:to|that we(?:'ll)?|on))+\s+", re.I)
 _EXPLICIT = re.compile(
     r"\b(?:decid|decision|chose|choose|opted|settled on|agreed|went with|go with|going with"
@@ -145,6 +147,8 @@ _TOOLING = re.compile(
 
 
 def _decision(sentence: str, following: Sequence[str]) -> Decision | None:
+    if not _MAY_CHOOSE.may_match(sentence):
+        return None
     chinese = False
     match = next((m for form in _CHOICES if (m := form.search(sentence))), None)
     if match is None:

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from hindsight_daemon.engine.actions import Action
 from hindsight_daemon.engine.commands import Command, covers
+from hindsight_daemon.engine.prefilter import Prefilter, folded
 from hindsight_daemon.model import Record
 
 
@@ -115,9 +116,12 @@ def telling_line(output: str, cwd: str = "") -> str:
     lines = _ANSI.sub("", output).splitlines()
     for position, raw in enumerate(lines[:_MAX_LINES]):
         line = _clean(raw[:_MAX_LINE_CHARS], cwd)
-        if len(line) < 6 or _NOT_TELLING.search(line):
+        if len(line) < 6:
             continue
-        score = next((weight for weight, form in _TELLING if form.search(line)), 0)
+        small = folded(line)
+        score = next((w for w, form, rare in _GUARDED if rare.is_in(small) and form.search(line)), 0)
+        if not score or _NOT_TELLING.search(line):
+            continue
         if score and re.match(r"\s*E {2,}", raw):
             score += 2
         if score and len(line) > 240:
@@ -198,6 +202,7 @@ _TELLING: tuple[tuple[int, re.Pattern[str]], ...] = (
     (4, re.compile(r"\b(?:error|failed|failure|cannot|could not|unable to|not found)\b", re.I)),
     (3, re.compile(r"\b[1-9]\d* (?:failed|failing|errors?)\b")),
 )  # fmt: skip
+_GUARDED = tuple((weight, form, Prefilter([form])) for weight, form in _TELLING)
 _NOT_TELLING = re.compile(
     r"^Exit code:? \d+$|│|·{3,}|Process exited|^Wall time|^Chunk ID|A complete log of this run"
     r"|^Traceback \("

@@ -23,6 +23,9 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 def detect(text: str) -> Lang:
     """Return `zh` or `en` where one script clearly rules, `mixed` for both, else `other`."""
+    if text.isascii():
+        # All its letters are Latin ones, with or without its code.
+        return "en" if _LETTER.search(text) else "other"
     plain = _without_code(text)
     if not _LETTER.search(plain):
         plain = text

@@ -56,7 +56,7 @@ _AROUND_MARK = re.compile(rf"([,;:])\s*(?={_CJK})")
 _SPACE = re.compile(r"\s+")
 _LINE_SPACE = re.compile(r"[\n\r\t ]+")
 _INVISIBLE_MARK = re.compile("[\u034f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_NO_CONTROLS = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127])
 _EDGE = " \t\n.,;:!?-~"
 
 
@@ -78,15 +78,24 @@ def content_hash(text: str) -> str:
 
 def _once(text: str) -> str:
     if text.isascii():
-        # Most texts are: the steps below them leave ASCII as it is, but for control characters.
-        form = _CONTROL.sub("", text.casefold().translate(_PUNCTUATION))
-    else:
-        form = unicodedata.normalize("NFKC", text).casefold()
-        form = unicodedata.normalize("NFKC", form.translate(_PUNCTUATION))
-        form = _visible(_LINE_SPACE.sub(" ", form)).translate(_LOOKALIKES)
+        return _once_ascii(text)
+    form = unicodedata.normalize("NFKC", text).casefold()
+    form = unicodedata.normalize("NFKC", form.translate(_PUNCTUATION))
+    form = _visible(_LINE_SPACE.sub(" ", form)).translate(_LOOKALIKES)
     form = _DROPPED.sub("", form)
     form = _CJK_SPACE.sub("", _SPACE.sub(" ", form))
     form = _AROUND_MARK.sub(r"\1", _BEFORE_MARK.sub("", form))
+    return form.strip(_EDGE)
+
+
+def _once_ascii(text: str) -> str:
+    """Do what `_once` comes to for ASCII: no step about other characters changes anything."""
+    form = text.lower().translate(_NO_CONTROLS)
+    if "'" in form or '"' in form or "`" in form or "*" in form:
+        form = _DROPPED.sub("", form)
+    form = " ".join(form.split())
+    for mark in ",.;:!?":
+        form = form.replace(f" {mark}", mark)
     return form.strip(_EDGE)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from hindsight_daemon.engine.prefilter import Prefilter
 from hindsight_daemon.engine.screen import has_content
 from hindsight_daemon.engine.sentences import sentences, without_blocks
 from hindsight_daemon.engine.statement_rules import RULES
@@ -57,7 +58,7 @@ def environment_fact(sentence: str) -> str:
     """Return the fact about ports, versions, variables or services a sentence states, or ""."""
     if len(sentence) > 240 or sentence.endswith(("?", "？", ":", "：")):
         return ""
-    if _FACT_NOT.search(sentence):
+    if not _MAY_BE_FACT.may_match(sentence) or _FACT_NOT.search(sentence):
         return ""
     if any(form.search(sentence) for form in _FACTS) and has_content(sentence):
         return sentence_case(_LEAD.sub("", sentence))
@@ -70,6 +71,8 @@ def is_technical(sentence: str) -> bool:
 
 
 def _statement(sentence: str, *, is_followup: bool, at_work: bool) -> Statement | None:
+    if not _MAY_STATE.may_match(sentence):
+        return None
     corrected = bool(_CORRECTION_LEAD.match(sentence))
     for rule in RULES:
         if rule.followup_only and not (is_followup or corrected):
@@ -232,6 +235,8 @@ _FACTS = (
         r"|rabbitmq|服务|数据库"
         r"|容器)", re.I),
 )  # fmt: skip
+_MAY_STATE = Prefilter(rule.form for rule in RULES)
+_MAY_BE_FACT = Prefilter(_FACTS)
 _FACT_NOT = re.compile(
     r"\b(?:let me|i'?ll|i will|i need|we need to|if you|might|maybe|probably|should i|would you"
     r"|could|todo)\b|可能|也许|让我|我来|如果|是否",

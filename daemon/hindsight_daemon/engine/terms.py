@@ -37,6 +37,8 @@ _WORD = rf"(?:(?![{_CJK}])[\w{_MARKS}])"
 _TOKEN = re.compile(
     rf"(?P<cjk>[{_CJK}]+)|{_WORD}+(?:(?:[.:/\\@'’+&,=~-]|::|://){_WORD}+)*(?:\+\+|\#)?"
 )
+_ASCII_TOKEN = re.compile(r"\w+(?:(?:[.:/\\@'&+,=~-]|::|://)\w+)*(?:\+\+|\#)?", re.ASCII)
+"""What `_TOKEN` comes to in texts of ASCII only, which are most."""
 _CJK_CHARACTER = re.compile(rf"[{_CJK}]")
 
 _SEPARATOR = re.compile(rf"(?:(?![{_MARKS}])[\W_])+")
@@ -71,9 +73,15 @@ _ENGLISH: Any = snowballstemmer.stemmer("english")
 
 def terms_of(text: str) -> list[str]:
     """Return the terms of `text` in order, repeats kept (BM25 counts them)."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
     found: list[str] = []
+    if text.isascii():
+        for token in _ASCII_TOKEN.findall(text):
+            if len(token) <= _CACHED_TOKEN_LIMIT:
+                found += _token_terms(token)
+            else:
+                found.extend(_split(token[:_TOKEN_LIMIT]))
+        return found
+    text = unicodedata.normalize("NFKC", text)
     for match in _TOKEN.finditer(text):
         token = match.group()
         if match.lastgroup == "cjk":
