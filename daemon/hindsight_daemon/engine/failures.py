@@ -119,7 +119,9 @@ def telling_line(output: str, cwd: str = "") -> str:
         if len(line) < 6:
             continue
         small = folded(line)
-        score = next((w for w, form, rare in _GUARDED if rare.is_in(small) and form.search(line)), 0)
+        score = next(
+            (w for w, form, rare in _GUARDED if rare.is_in(small) and form.search(line)), 0
+        )
         if not score or _NOT_TELLING.search(line):
             continue
         if score and re.match(r"\s*E {2,}", raw):
