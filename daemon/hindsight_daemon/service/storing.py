@@ -21,8 +21,8 @@ from hindsight_daemon.service.growth import grown_events, turns_again
 from hindsight_daemon.service.projects import project_for
 from hindsight_daemon.service.reading import Piece, event_project
 from hindsight_daemon.service.services import Services
-from hindsight_daemon.service.twins import AGENT as TWIN_AGENT
 from hindsight_daemon.service.twins import told_nowhere_else
+from hindsight_daemon.sources.cursor_agent import AGENT as TWIN_AGENT
 from hindsight_daemon.store.port import WriteBatch
 
 T = TypeVar("T")
