@@ -73,6 +73,7 @@ _EQUAL: tuple[tuple[str, str], ...] = (
     (r"代码提交", "提交代码"),
 )  # fmt: skip
 _PATTERNS = tuple((re.compile(pattern), to) for pattern, to in _EQUAL)
+_LATIN_PATTERNS = tuple(one for one in _PATTERNS if one[0].pattern.isascii())
 
 _NEGATION = re.compile(
     r"\b(?:not|no|never|without|cannot|stop|avoid|nor|neither|none|refuse)\b"
@@ -103,7 +104,7 @@ HAN_FILLERS = frozenset(
 def canonical(normal: str) -> str:
     """Return a normal form with equal wordings made equal."""
     text = normal
-    for pattern, to in _PATTERNS:
+    for pattern, to in _LATIN_PATTERNS if normal.isascii() else _PATTERNS:
         text = pattern.sub(to, text)
     return text
 

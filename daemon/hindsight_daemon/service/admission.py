@@ -22,15 +22,15 @@ from hindsight_daemon.engine.admission import (
     strengthened,
 )
 from hindsight_daemon.engine.generalise import is_generalised
-from hindsight_daemon.engine.sameness import form_of, overlap
 from hindsight_daemon.model import HistoryEntry, Key, Memory, Record
+from hindsight_daemon.service.likeness import LikenessIndex, words_of
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.store.port import SearchFilter, WriteBatch
 
 CANDIDATES = 24
 """Keys looked at for each new memory; what says the same or contradicts shares its rare words."""
 
-_WORTH_COMPARING = 0.2
+_RETIRED = ("superseded", "contradicted", "archived")
 
 Outcome = Literal["added", "merged", "superseded"]
 
@@ -65,6 +65,7 @@ class Admission:
         self._history: list[HistoryEntry] = []
         self._told: list[tuple[str, str]] = []
         self._new: set[str] = set()
+        self._likeness = LikenessIndex()
 
     @property
     def memories(self) -> dict[str, Memory]:
@@ -131,35 +132,33 @@ class Admission:
 
     async def _near(self, memory: Memory, ignored: Collection[str]) -> list[Memory]:
         """Return live statements that may say the same or the opposite, exact ones first."""
-        own = form_of(memory.text)
-        where = SearchFilter(
-            now=self._s.clock.now(),
-            projects=(memory.project,),
-            kinds=STATEMENT_KINDS,
-            not_statuses=("superseded", "contradicted", "archived"),
-        )
+        now = self._s.clock.now()
         exact = await self._s.store.same_content(memory.content_hash, memory.project)
-        hits = await self._s.store.search_terms(
-            sorted(own.soft | own.hard), where, limit=CANDIDATES
-        )
-        ids = [exact or "", *(hit.key.memory_id for hit in hits)]
-        stored = await self._known(i for i in dict.fromkeys(ids) if i != memory.id)
-        fresh = [
-            one
-            for one in self._memories.values()
-            if one.id not in stored
-            and one.id != memory.id
-            and one.project == memory.project
-            and overlap(form_of(one.text), own) >= _WORTH_COMPARING
-        ]
+        fresh = self._likeness.near(memory.project, memory.text, limit=CANDIDATES)
+        ids = dict.fromkeys([exact or "", *fresh, *await self._alike(memory)])
+        known = await self._known(i for i in ids if i != memory.id)
         return [
             one
-            for one in (*stored.values(), *fresh)
+            for one in known.values()
             # What was generalised holds the words of its supports and is rebuilt from them.
-            if one.status != "superseded"
+            if one.status not in _RETIRED
             and not is_generalised(one)
+            and (one.expires_at is None or one.expires_at > now)
             and (one.id in self._memories or one.id not in ignored)
         ]
+
+    async def _alike(self, memory: Memory) -> list[str]:
+        """Return ids of stored statements that share words; from the tables until all are known."""
+        likeness = self._s.likeness
+        if likeness.is_complete:
+            return likeness.near(memory.project, memory.text, limit=CANDIDATES)
+        where = SearchFilter(
+            now=self._s.clock.now(), projects=(memory.project,), kinds=STATEMENT_KINDS
+        )
+        self._s.fill_likeness()
+        words = words_of(memory.text)
+        hits = await self._s.store.search_terms(sorted(words), where, limit=CANDIDATES)
+        return [hit.key.memory_id for hit in hits]
 
     async def _told_late(self, memory: Memory) -> Memory | None:
         """Return a replaced memory of the same text that `memory` tells nothing newer than."""
@@ -251,6 +250,8 @@ class Admission:
         self._memories[memory.id] = memory
         self._keys[memory.id] = tuple(keys)
         self._new.add(memory.id)
+        if memory.kind in STATEMENT_KINDS:
+            self._likeness.add(memory)
         self._history.append(self._entry(action, memory, why, former))
         if former is None:
             self._told.append(("added", memory.id))

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from hindsight_daemon.clock import Clock
 from hindsight_daemon.config import Settings
 from hindsight_daemon.embed.host import ModelHost
+from hindsight_daemon.engine.admission import STATEMENT_KINDS
 from hindsight_daemon.errors import HindsightError
 from hindsight_daemon.ingest.redact import redact
 from hindsight_daemon.outbound import is_local
@@ -22,9 +23,10 @@ from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.gate import Gate
 from hindsight_daemon.service.happening_bus import HappeningBus
 from hindsight_daemon.service.judging import Judging
+from hindsight_daemon.service.likeness import LikenessIndex
 from hindsight_daemon.service.worker import Worker
 from hindsight_daemon.store.open import open_store
-from hindsight_daemon.store.port import Store, WriteBatch
+from hindsight_daemon.store.port import SearchFilter, Store, WriteBatch
 
 _SETTLE_LOOK_S = 0.5
 
@@ -52,6 +54,8 @@ class Services:
         self.read_only = read_only
         self.ingest_lock = asyncio.Lock()
         self.admission_lock = asyncio.Lock()
+        self.likeness = LikenessIndex()
+        self._fills_likeness = False
         self.vectors_wanted = asyncio.Event()
         self.vectors_settled = asyncio.Event()
         self.component_failures: dict[str, str] = {}
@@ -84,9 +88,25 @@ class Services:
 
         task.add_done_callback(done)
 
+    def fill_likeness(self) -> None:
+        """Begin to take the stored statements into the index of likeness, unless that goes on."""
+        if not self._fills_likeness:
+            self._fills_likeness = True
+            self.in_background(self._fill_likeness())
+
+    async def _fill_likeness(self) -> None:
+        try:
+            where = SearchFilter(now=self.clock.now(), kinds=STATEMENT_KINDS)
+            await self.likeness.fill(self.store, where)
+        finally:
+            self._fills_likeness = False
+
     async def write(self, batch: WriteBatch) -> None:
         """Commit a batch; new keys wake the embedder, new tombstones reach the gate."""
         await self.store.commit(batch)
+        for memory in batch.memories:
+            if memory.kind in STATEMENT_KINDS and not self.likeness.knows(memory.id):
+                self.likeness.add(memory)
         self.gate.learn(batch.tombstones, lifted=batch.lifted, held=batch.held)
         if self.stirred_projects is not None:
             if batch.removed:
