@@ -20,7 +20,7 @@ _hindsight_walk() {
             continue
         fi
         case "$path/$word" in
-            /recall|/ingest|/remember|/show|/list|/search|/why|/working|/forget|/watch|/consolidate|/stats|/doctor|/audit|/demo|/config|/daemon|/model|/judge|/completion|/man) path="$path/$word" ;;
+            /recall|/ingest|/remember|/show|/list|/search|/why|/working|/forget|/unforget|/watch|/consolidate|/stats|/doctor|/audit|/demo|/config|/daemon|/model|/judge|/completion|/man) path="$path/$word" ;;
             /recall/--limit|/recall/-n|/recall/--budget|/recall/--project|/recall/-p|/recall/--layer|/recall/--kind|/recall/-k|/recall/--task-type|/recall/--since|/recall/--until|/recall/--include|/recall/--rerank|/recall/--format|/recall/-f) open=$word ;;
             /ingest/--source|/ingest/--project|/ingest/-p|/ingest/--session|/ingest/--since) open=$word ;;
             /remember/--kind|/remember/-k|/remember/--scope|/remember/--importance|/remember/--ttl|/remember/--tag|/remember/--project|/remember/-p) open=$word ;;
@@ -28,6 +28,7 @@ _hindsight_walk() {
             /search/--limit|/search/-n|/search/--context|/search/-C|/search/--project|/search/-p|/search/--agent|/search/--role|/search/--kind|/search/-k|/search/--tool|/search/--session|/search/--since|/search/--until) open=$word ;;
             /working/--project|/working/-p) open=$word ;;
             /forget/--reason) open=$word ;;
+            /unforget/--reason) open=$word ;;
             /consolidate/--project|/consolidate/-p) open=$word ;;
             /audit/quarantine|/audit/release|/audit/drop) path="$path/$word" ;;
             /audit/quarantine/--limit|/audit/quarantine/-n) open=$word ;;
@@ -104,6 +105,7 @@ _hindsight() {
             /search) own='--limit -n --context -C --project -p --all-projects --agent --role --kind -k --tool --session --since --until' ;;
             /working) own='--project -p --all-projects' ;;
             /forget) own='--reason --dry-run --yes -y' ;;
+            /unforget) own='--reason --dry-run' ;;
             /consolidate) own='--project -p --wait --dry-run' ;;
             /stats) own='--cost' ;;
             /audit/quarantine) own='--limit -n --all' ;;
@@ -121,11 +123,12 @@ _hindsight() {
         return
     fi
     case "$path" in
-        "") _hindsight_words 'recall ingest remember show list search why working forget watch consolidate stats doctor audit demo config daemon model judge completion man' ;;
+        "") _hindsight_words 'recall ingest remember show list search why working forget unforget watch consolidate stats doctor audit demo config daemon model judge completion man' ;;
         /ingest) _hindsight_paths -f ;;
         /show) _hindsight_ids ;;
         /why) _hindsight_ids ;;
         /forget) _hindsight_ids ;;
+        /unforget) _hindsight_ids ;;
         /doctor) _hindsight_words 'sources' ;;
         /audit) _hindsight_words 'quarantine release drop' ;;
         /audit/release) _hindsight_ids ;;

@@ -13,7 +13,7 @@ function __hindsight_path
             continue
         end
         switch "$path/$word"
-            case '/recall' '/ingest' '/remember' '/show' '/list' '/search' '/why' '/working' '/forget' '/watch' '/consolidate' '/stats' '/doctor' '/audit' '/demo' '/config' '/daemon' '/model' '/judge' '/completion' '/man'
+            case '/recall' '/ingest' '/remember' '/show' '/list' '/search' '/why' '/working' '/forget' '/unforget' '/watch' '/consolidate' '/stats' '/doctor' '/audit' '/demo' '/config' '/daemon' '/model' '/judge' '/completion' '/man'
                 set path "$path/$word"
             case '/--color' '/--timeout'
                 set open 1
@@ -34,6 +34,8 @@ function __hindsight_path
             case '/working/--project' '/working/-p' '/working/--color' '/working/--timeout'
                 set open 1
             case '/forget/--reason' '/forget/--color' '/forget/--timeout'
+                set open 1
+            case '/unforget/--reason' '/unforget/--color' '/unforget/--timeout'
                 set open 1
             case '/watch/--color' '/watch/--timeout'
                 set open 1
@@ -146,6 +148,7 @@ complete -c hindsight -n "__hindsight_at ''" -a 'search' -d 'Search transcripts 
 complete -c hindsight -n "__hindsight_at ''" -a 'why' -d 'Trace a memory to its source'
 complete -c hindsight -n "__hindsight_at ''" -a 'working' -d 'Show what running sessions are at'
 complete -c hindsight -n "__hindsight_at ''" -a 'forget' -d 'Remove memories and keep them from coming back'
+complete -c hindsight -n "__hindsight_at ''" -a 'unforget' -d 'Let what was forgotten be learned again'
 complete -c hindsight -n "__hindsight_at ''" -a 'watch' -d 'Watch what the daemon sees and learns'
 complete -c hindsight -n "__hindsight_at ''" -a 'consolidate' -d 'Distil sessions that are over and generalise lessons that recur'
 complete -c hindsight -n "__hindsight_at ''" -a 'stats' -d 'Show counts, sizes and how the daemon is'
@@ -279,6 +282,15 @@ complete -c hindsight -n "__hindsight_at '/forget'" -l color -x -a 'auto always 
 complete -c hindsight -n "__hindsight_at '/forget'" -l timeout -x -d 'Longest wait for one answer (default 60).'
 complete -c hindsight -n "__hindsight_at '/forget'" -l help -s h -d 'Show the help.'
 complete -c hindsight -n "__hindsight_at '/forget'" -a '(__hindsight_ids)'
+complete -c hindsight -n "__hindsight_at '/unforget'" -l reason -x -d 'Why; kept in the history.'
+complete -c hindsight -n "__hindsight_at '/unforget'" -l dry-run -d 'Only say what would happen.'
+complete -c hindsight -n "__hindsight_at '/unforget'" -l json -d 'Print one JSON document and nothing else on stdout.'
+complete -c hindsight -n "__hindsight_at '/unforget'" -l quiet -s q -d 'Leave out notes and progress.'
+complete -c hindsight -n "__hindsight_at '/unforget'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
+complete -c hindsight -n "__hindsight_at '/unforget'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
+complete -c hindsight -n "__hindsight_at '/unforget'" -l timeout -x -d 'Longest wait for one answer (default 60).'
+complete -c hindsight -n "__hindsight_at '/unforget'" -l help -s h -d 'Show the help.'
+complete -c hindsight -n "__hindsight_at '/unforget'" -a '(__hindsight_ids)'
 complete -c hindsight -n "__hindsight_at '/watch'" -l json -d 'Print one JSON document and nothing else on stdout.'
 complete -c hindsight -n "__hindsight_at '/watch'" -l quiet -s q -d 'Leave out notes and progress.'
 complete -c hindsight -n "__hindsight_at '/watch'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'

@@ -26,6 +26,7 @@ VERBS: dict[str, Verb] = {
     "why": Verb("why", DAILY),
     "working": Verb("working", DAILY),
     "forget": Verb("forget", DAILY),
+    "unforget": Verb("unforget", DAILY),
     "watch": Verb("watch", LOOK),
     "consolidate": Verb("consolidate", LOOK),
     "stats": Verb("stats", LOOK),

@@ -48,6 +48,7 @@ from hindsight_daemon.protocol.documents import (
     SearchResult,
     StatsResult,
     StatusResult,
+    UnforgetResult,
     WhyResult,
     WorkingResult,
 )
@@ -352,6 +353,10 @@ class Client:
     def forget(self, ids: tuple[str, ...], **params: Any) -> ForgetResult:
         """Remove memories and keep their text out; see `ForgetParams`."""
         return self._verb("memory.forget", ForgetResult, {"ids": tuple(ids), **params})
+
+    def unforget(self, ids: tuple[str, ...], **params: Any) -> UnforgetResult:
+        """Lift tombstones; see `UnforgetParams`."""
+        return self._verb("memory.unforget", UnforgetResult, {"ids": tuple(ids), **params})
 
     def quarantine(self, **params: Any) -> QuarantineResult:
         """Return what waits for a person to decide; see `QuarantineParams`."""

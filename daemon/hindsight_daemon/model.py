@@ -228,7 +228,7 @@ class Key(Record, frozen=True, kw_only=True):
 
 
 class Tombstone(Record, frozen=True, kw_only=True):
-    """What was forgotten: blocks the same normalised text from coming back on every write path."""
+    """What was forgotten: keeps the same statement from coming back on every write path."""
 
     id: str
     normalized_text: str
@@ -236,6 +236,7 @@ class Tombstone(Record, frozen=True, kw_only=True):
     since: datetime
     reason: str = ""
     actor: str = ""
+    evidence: tuple[Evidence, ...] = ()
     vector: tuple[float, ...] | None = None
     embedder: str = ""
     schema_version: int = 1

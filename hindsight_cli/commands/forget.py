@@ -46,9 +46,12 @@ def lines_of(
     verb = "would forget" if result.dry_run else "forgot"
     if memories:
         return [f"{verb}:", *out.table(MEMORY_HEADINGS, memory_rows(memories, out))]
-    return [f"{verb} {memory_id}" for memory_id in result.forgotten] or [f"{verb} nothing"] * (
-        not out.is_quiet
-    )
+    lines = [
+        f"{verb} {memory_id}{', which rested on it' * (memory_id in result.derived)}"
+        for memory_id in result.forgotten
+    ]
+    lines += [f"cleared {memory_id} of it" for memory_id in result.changed]
+    return lines or [f"{verb} nothing"] * (not out.is_quiet)
 
 
 def run(options: Options, context: AppContext) -> int:
@@ -109,7 +112,10 @@ def forget(
     """Remove memories and keep them from coming back.
 
     A tombstone with the text stays behind. It blocks the same statement on every path: reading
-    the transcript again, consolidation, `remember`, import. Memories that say the same go too.
+    the transcript again, consolidation, `remember`, import; also in other words, as far as words
+    and the embedding model can tell. Memories that say the same go too, and so do those that were
+    derived from nothing else; what has other evidence stays without it. `hindsight unforget` lifts
+    the tombstone.
     """
     options = Options(ids=ids_or_stdin(ids or [], _USAGE), reason=reason, dry_run=dry_run, yes=yes)
     return run(options, app_context(ctx))

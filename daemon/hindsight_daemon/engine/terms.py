@@ -192,7 +192,7 @@ def _plain(word: str) -> Iterator[str]:
     folded = _fold(word)
     if not folded or folded in STOP_WORDS:  # stray combining marks fold to nothing
         return
-    yield _cut(_stem(folded) if folded.isascii() and folded.isalpha() else folded)
+    yield _cut(stem(folded) if folded.isascii() and folded.isalpha() else folded)
 
 
 def _fold(word: str) -> str:
@@ -205,7 +205,8 @@ def _fold(word: str) -> str:
 
 
 @lru_cache(maxsize=65536)
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """Return the stem of an English word in small letters."""
     if len(word) < 3 or len(word) > TERM_LIMIT_BYTES:
         return word
     return str(_ENGLISH.stemWord(word))

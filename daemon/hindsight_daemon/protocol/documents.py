@@ -298,12 +298,26 @@ class RememberResult(Document, kw_only=True):
 
 
 class ForgetResult(Document, kw_only=True):
-    """hindsight.forget/1"""
+    """hindsight.forget/1
+
+    Of those `forgotten`, the `derived` ones went because they rested on nothing else; `changed`
+    ones stay without what they said or had of it.
+    """
 
     forgotten: list[str]
     tombstones: list[str]
+    derived: list[str] = []
+    changed: list[str] = []
     dry_run: bool = False
     schema: str = "hindsight.forget/1"
+
+
+class UnforgetResult(Document, kw_only=True):
+    """hindsight.unforget/1: the tombstones that no longer hold."""
+
+    lifted: list[str]
+    dry_run: bool = False
+    schema: str = "hindsight.unforget/1"
 
 
 class HeldView(Document, kw_only=True):

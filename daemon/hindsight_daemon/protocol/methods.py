@@ -28,6 +28,7 @@ from hindsight_daemon.protocol.documents import (
     SearchResult,
     StatsResult,
     StatusResult,
+    UnforgetResult,
     WhyResult,
     WorkingResult,
 )
@@ -50,6 +51,7 @@ from hindsight_daemon.protocol.params import (
     ShutdownParams,
     StatsParams,
     SyncParams,
+    UnforgetParams,
     WhyParams,
     WorkingParams,
 )
@@ -95,6 +97,7 @@ METHODS: dict[str, Method] = {
         ),
         Method("memory.working", WorkingParams, WorkingResult, "live state of sessions"),
         Method("memory.forget", ForgetParams, ForgetResult, "remove and keep out", is_write=True),
+        Method("memory.unforget", UnforgetParams, UnforgetResult, "lift tombstones", is_write=True),
         Method("audit.quarantine", QuarantineParams, QuarantineResult, "what waits for a person"),
         Method("audit.release", HeldParams, ReleaseResult, "let in what was held", is_write=True),
         Method("audit.drop", HeldParams, DropResult, "refuse what was held", is_write=True),

@@ -133,6 +133,15 @@ class ForgetParams(Document, kw_only=True):
     request_key: str = ""
 
 
+class UnforgetParams(Document, kw_only=True):
+    """`ids` of tombstones, or of the memories they stand for, may be unique prefixes."""
+
+    ids: tuple[str, ...]
+    reason: str = ""
+    dry_run: bool = False
+    request_key: str = ""
+
+
 class QuarantineParams(Document, kw_only=True):
     """`decided` also lists what was released or dropped."""
 

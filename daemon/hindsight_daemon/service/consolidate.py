@@ -12,6 +12,7 @@ from hindsight_daemon.model import DISTILLED_KINDS, HistoryEntry, Memory
 from hindsight_daemon.service.admission import Admission
 from hindsight_daemon.service.judged_tasks import jobs_for
 from hindsight_daemon.service.learning import Learned, LearnJob
+from hindsight_daemon.service.restated import without_restated
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.service.working import note_working
 
@@ -54,6 +55,8 @@ async def consolidate_session(s: Services, session_id: str, *, final: bool) -> C
     told: list[tuple[Memory, list[str]]] = []
     consolidated = state.events if final else state.consolidated_events
     async with s.admission_lock:
+        # Asked here so that nothing is forgotten between this look and the write.
+        learned = await without_restated(s, learned)
         for one in learned:
             known = len(made.memory_ids)
             await _take_in(s, one, former, admission, removed, made)

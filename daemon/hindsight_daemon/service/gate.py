@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from hindsight_daemon.engine.normalize import content_hash, normalize
+from hindsight_daemon.engine.forgotten import Forgotten, sentences_of
+from hindsight_daemon.engine.normalize import content_hash
 from hindsight_daemon.engine.screen import is_instruction_like, is_junk
 from hindsight_daemon.ingest.redact import redact
 from hindsight_daemon.model import Held, HeldState, Tombstone, Trust
@@ -47,7 +48,6 @@ class Verdict:
         tombstone: str = "",
         held_id: str = "",
         tags: tuple[str, ...] = (),
-        is_junk: bool = False,
     ) -> None:
         self.text = text
         self.redactions = redactions
@@ -56,7 +56,6 @@ class Verdict:
         self.tombstone = tombstone
         self.held_id = held_id
         """The id under which the same text is held already."""
-        self.is_junk = is_junk
         self.tags = tags
         """Marks that a memory of this text has to carry."""
 
@@ -66,28 +65,30 @@ class Verdict:
         return self.action != "pass"
 
     @property
-    def may_be_key(self) -> bool:
-        """True if a memory may be found by it; junk makes no memory, but a word is a fine key."""
-        return self.action == "pass" or self.is_junk
-
-    @property
     def is_held(self) -> bool:
         """True if a person has to decide; the writer puts it into quarantine."""
         return self.action == "hold"
 
 
+def blocked_by(tombstone: Tombstone, text: str, redactions: int = 0) -> Verdict:
+    """Return the verdict on a text that was forgotten."""
+    since = tombstone.since.date().isoformat()
+    why = f" ({tombstone.reason})" if tombstone.reason else ""
+    return Verdict(text, redactions, "refuse", f"forgotten on {since}{why}", tombstone=tombstone.id)
+
+
 class Gate:
     """Knows all tombstones and what is or was held; asked before anything becomes a memory."""
 
-    def __init__(self, tombstones: Iterable[Tombstone], held: Iterable[Held] = ()) -> None:
-        self._forgotten: dict[str, Tombstone] = {}
+    def __init__(self, tombstones: Iterable[Tombstone] = (), held: Iterable[Held] = ()) -> None:
+        self.forgotten = Forgotten()
         self._held: dict[str, tuple[str, HeldState]] = {}
         self.learn(tombstones, held=held)
 
     @property
     def tombstones(self) -> tuple[Tombstone, ...]:
         """All of them."""
-        return tuple(self._forgotten.values())
+        return tuple(self.forgotten)
 
     @property
     def decisions(self) -> dict[str, tuple[str, HeldState]]:
@@ -102,12 +103,9 @@ class Gate:
         held: Iterable[Held] = (),
     ) -> None:
         """Take what was just committed into account."""
-        gone = set(lifted)
-        if gone:
-            kept = self._forgotten.items()
-            self._forgotten = {form: one for form, one in kept if one.id not in gone}
-        for tombstone in tombstones:
-            self._forgotten[tombstone.normalized_text] = tombstone
+        if gone := tuple(lifted):
+            self.forgotten.lift(gone)
+        self.forgotten.add(tombstones)
         for one in held:
             self._held[one.digest] = (one.id, one.state)
 
@@ -117,9 +115,8 @@ class Gate:
         return self
 
     def tombstone_of(self, text: str) -> Tombstone | None:
-        """Return the tombstone that blocks `text`, if one does."""
-        # Normalising costs more than all the rest, and most people never forget anything.
-        return self._forgotten.get(normalize(text)) if self._forgotten else None
+        """Return the tombstone that blocks `text`, or a sentence of it, if one does."""
+        return self.forgotten.blocking_part(text) if self.forgotten else None
 
     def screen(self, text: str, *, trust: Trust = "agent") -> Verdict:
         """Redact `text` and say whether it may become a memory of this origin.
@@ -128,16 +125,13 @@ class Gate:
         """
         clean, redactions = redact(text)
         clean = clean.strip()
-        tombstone = self.tombstone_of(clean) or self.tombstone_of(text)
+        tombstone = self.forgotten.blocking(clean) or self.forgotten.blocking(text)
         if tombstone is not None:
-            since = tombstone.since.date().isoformat()
-            why = f" ({tombstone.reason})" if tombstone.reason else ""
-            reason = f"forgotten on {since}{why}"
-            return Verdict(clean, redactions, "refuse", reason, tombstone=tombstone.id)
+            return blocked_by(tombstone, clean, redactions)
         if not clean:
             return Verdict(clean, redactions, "refuse", "empty text")
         if trust != "user" and (junk := is_junk(clean)):
-            return Verdict(clean, redactions, "refuse", junk, is_junk=True)
+            return Verdict(clean, redactions, "refuse", junk)
         suspicion = is_instruction_like(text)
         if suspicion:
             return self._suspect(clean, redactions, suspicion)
@@ -150,3 +144,15 @@ class Gate:
         if state == "dropped":
             return Verdict(clean, redactions, "refuse", f"{suspicion}: a person refused it")
         return Verdict(clean, redactions, "hold", suspicion, held_id=held_id)
+
+    def excerpt(self, text: str) -> str:
+        """Return what may be kept of a text beside the memory itself, such as a goal or a key.
+
+        Secrets are replaced; sentences that were forgotten or that steer are left out.
+        """
+        clean, _ = redact(text)
+        clean = self.forgotten.without(clean)
+        if not is_instruction_like(clean):
+            return clean
+        kept = " ".join(part for part in sentences_of(clean) if not is_instruction_like(part))
+        return "" if is_instruction_like(kept) else kept

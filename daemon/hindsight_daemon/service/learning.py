@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from msgspec.structs import replace
+
 from hindsight_daemon.clock import id_from
 from hindsight_daemon.engine.distil import distil
 from hindsight_daemon.engine.lang import detect
@@ -79,6 +81,8 @@ def learn(job: LearnJob) -> list[Learned]:
         if number == len(tasks) - 1 and not (job.final or task.is_ended):
             break
         episode_id = episode_id_of(job.session, task)
+        if gate.forgotten.of_memory(episode_id) is not None:
+            continue
         if job.known.get(episode_id) != task.content_hash:
             learned.append(_learned(job, gate, task, episode_id))
     return learned
@@ -105,32 +109,27 @@ def _screened(job: LearnJob, gate: Gate, task: Task, episode: Episode, episode_i
     session_id = job.session.session_id
     lessons, held = [], []
     refused = 0
+    goal = gate.excerpt(task.goal)
     for draft in episode.drafts:
         verdict = gate.screen(draft.text, trust=draft.trust)
         if verdict.is_refused and not verdict.is_held:
             refused += 1
             continue
-        memory = _lesson(job, task, draft, verdict, episode_id)
-        keys = keys_for(memory, _passing(gate, draft))
+        memory = _quoting(gate, _lesson(job, task, draft, verdict, episode_id, goal))
+        keys = keys_for(memory, [(kind, gate.excerpt(text)) for kind, text in draft.keys])
         if not verdict.is_held:
             lessons.append(Lesson(memory=memory, keys=keys))
         elif not verdict.held_id:
             held.append(hold_memory(memory, keys, verdict.reason, _read_from(job)))
-    whole, more = _whole(job, gate, task, episode, episode_id, lessons)
+    whole = _whole(job, gate, task, episode, episode_id, lessons)
     return Learned(
         session_id=session_id,
         episode_id=episode_id,
         lessons=tuple(lessons),
         episode=whole,
-        refused=refused + (whole is None and not more),
-        held=(*held, *more),
+        refused=refused + (whole is None),
+        held=tuple(held),
     )
-
-
-def _passing(gate: Gate, draft: Draft) -> list[tuple[str, str]]:
-    """Return the further keys of a draft that may be stored."""
-    screened = [(kind, gate.screen(text, trust=draft.trust)) for kind, text in draft.keys]
-    return [(kind, verdict.text) for kind, verdict in screened if verdict.may_be_key]
 
 
 def _whole(
@@ -140,20 +139,29 @@ def _whole(
     episode: Episode,
     episode_id: str,
     lessons: Sequence[Lesson],
-) -> tuple[Lesson | None, list[Held]]:
-    """Return the episode with its keys, or what is held in its place."""
+) -> Lesson | None:
+    """Return the episode with its keys; None if what it was about was forgotten or steers."""
+    text, goal = gate.excerpt(episode.summary), gate.excerpt(episode.goal)
+    if not text or (episode.goal.strip() and not goal):
+        return None
+    why = gate.excerpt(episode.verdict.failure_reason)
+    episode = replace(
+        episode,
+        goal=goal,
+        verdict=replace(episode.verdict, failure_reason=why),
+    )
     texts = [lesson.memory.text for lesson in lessons]
-    verdict = gate.screen(episode.summary, trust="user")
-    goal = gate.screen(episode.goal, trust="user")
-    if verdict.is_refused and not verdict.is_held:
-        return None, []
-    memory = _episode(job, task, episode, verdict, episode_id, goal.text or episode.goal, texts)
-    whole = Lesson(memory=memory, keys=keys_for(memory))
-    if not verdict.is_held:
-        return whole, []
-    if verdict.held_id:
-        return None, []
-    return None, [hold_memory(memory, whole.keys, verdict.reason, _read_from(job))]
+    memory = _quoting(gate, _episode(job, task, episode, text, episode_id, texts))
+    return Lesson(memory=memory, keys=keys_for(memory))
+
+
+def _quoting(gate: Gate, memory: Memory) -> Memory:
+    """Return the memory without quotes that may not be shown; the links themselves stay."""
+    shown = tuple(
+        link if gate.excerpt(link.quote) == link.quote else replace(link, quote="")
+        for link in memory.evidence
+    )
+    return replace(memory, evidence=shown)
 
 
 def _read_from(job: LearnJob) -> str:
@@ -174,7 +182,9 @@ def _evidence(task: Task, draft: Draft) -> tuple[Evidence, ...]:
     return tuple(evidence_of(e, draft.quote if n == 0 else "") for n, e in enumerate(found))
 
 
-def _lesson(job: LearnJob, task: Task, draft: Draft, verdict: Verdict, episode_id: str) -> Memory:
+def _lesson(
+    job: LearnJob, task: Task, draft: Draft, verdict: Verdict, episode_id: str, goal: str
+) -> Memory:
     state, text = job.session, verdict.text
     at = next((e.ts for e in reversed(task.events) if e.ts), None)
     digest = content_hash(text)
@@ -186,7 +196,7 @@ def _lesson(job: LearnJob, task: Task, draft: Draft, verdict: Verdict, episode_i
         created_at=job.now,
         updated_at=job.now,
         lang=detect(text),
-        task_goal=task.goal,
+        task_goal=goal,
         agent=state.agent,
         session_id=state.session_id,
         project="" if draft.scope == "global" else state.project,
@@ -214,12 +224,11 @@ def _episode(
     job: LearnJob,
     task: Task,
     episode: Episode,
-    verdict: Verdict,
+    text: str,
     episode_id: str,
-    goal: str,
     lessons: Sequence[str],
 ) -> Memory:
-    state, text = job.session, verdict.text
+    state = job.session
     first = task.events[0]
     return Memory(
         id=episode_id,
@@ -229,7 +238,7 @@ def _episode(
         created_at=job.now,
         updated_at=job.now,
         lang=detect(text),
-        task_goal=goal,
+        task_goal=episode.goal,
         task_type=episode.task_type,
         outcome=episode.verdict.outcome,
         failure_reason=episode.verdict.failure_reason,
@@ -247,7 +256,6 @@ def _episode(
         confidence=episode.verdict.confidence,
         evidence=tuple(evidence_of(event) for event in (first, task.events[-1])),
         entities=episode.entities,
-        tags=verdict.tags,
         valid_from=episode.ended_at or episode.started_at,
         content_hash=content_hash(f"{task.id}\n{text}"),
         source_hash=task.content_hash,

@@ -1,4 +1,4 @@
-"""`show`, `list`, `why` and `forget`."""
+"""`show`, `list` and `why`."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ from typing import Any
 
 import msgspec
 
-from hindsight_daemon.clock import new_id
-from hindsight_daemon.engine.normalize import normalize
-from hindsight_daemon.errors import NotFound, UsageProblem
-from hindsight_daemon.model import Event, Evidence, HistoryEntry, Memory, Tombstone
+from hindsight_daemon.errors import NotFound
+from hindsight_daemon.model import Event, Evidence, Memory
 from hindsight_daemon.protocol.documents import (
-    ForgetResult,
     ListResult,
     MemoryDocument,
     WhyResult,
     WhyStep,
 )
-from hindsight_daemon.protocol.params import ForgetParams, ListParams, ShowParams, WhyParams
+from hindsight_daemon.protocol.params import ListParams, ShowParams, WhyParams
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.filters import (
     RETIRED,
@@ -33,7 +30,7 @@ from hindsight_daemon.service.originals import Originals
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.service.spans import spans_of
 from hindsight_daemon.service.views import iso, whole
-from hindsight_daemon.store.port import SearchFilter, WriteBatch
+from hindsight_daemon.store.port import SearchFilter
 
 MAX_LIST = 1000
 
@@ -106,6 +103,7 @@ async def _tombstones(s: Services, limit: int) -> list[dict[str, Any]]:
             "since": iso(tombstone.since),
             "reason": tombstone.reason,
             "actor": tombstone.actor,
+            "evidence": msgspec.to_builtins(tombstone.evidence),
         }
         for tombstone in newest[:limit]
     ]
@@ -180,59 +178,3 @@ def _said(event: Event) -> str:
     if event.text.strip() or tool is None:
         return event.text
     return tool.command or f"{tool.name} {', '.join(event.files) or tool.arguments}".strip()
-
-
-async def forget(s: Services, params: ForgetParams, call: Call) -> ForgetResult:
-    """Remove memories and everything that says the same, and keep their text from coming back."""
-    if not params.ids:
-        raise UsageProblem("there is no id to forget", hint="`hindsight forget ID…`")
-    if params.request_key and (former := await s.store.answered(params.request_key)):
-        return msgspec.json.decode(former, type=ForgetResult)
-    full = [await s.store.resolve(prefix.strip()) for prefix in params.ids]
-    memories = await s.store.get(list(dict.fromkeys(full)))
-    for memory_id in full:
-        if memory_id not in memories:
-            raise NotFound(f"no memory `{memory_id}`")
-    twins = await s.store.with_content([m.content_hash for m in memories.values()])
-    doomed = {**memories, **await s.store.get(sorted(set(twins) - set(memories)))}
-    now = s.clock.now()
-    tombstones = {
-        normalize(memory.text): Tombstone(
-            id=new_id(now),
-            normalized_text=normalize(memory.text),
-            memory_id=memory.id,
-            since=now,
-            reason=params.reason,
-            actor=call.client,
-        )
-        for memory in memories.values()
-    }
-    result = ForgetResult(
-        forgotten=list(doomed),
-        tombstones=[tombstone.id for tombstone in tombstones.values()],
-        dry_run=params.dry_run,
-    )
-    if params.dry_run:
-        result.tombstones = []
-        return result
-    await s.write(
-        WriteBatch(
-            removed=tuple(doomed),
-            tombstones=tuple(tombstones.values()),
-            history=tuple(
-                HistoryEntry(
-                    at=now,
-                    actor=call.client,
-                    action="forgotten",
-                    memory_id=memory.id,
-                    reason=params.reason,
-                )
-                for memory in doomed.values()
-            ),
-            request_key=params.request_key,
-            response=msgspec.json.encode(result).decode() if params.request_key else "",
-        )
-    )
-    for memory in doomed.values():
-        s.happenings.publish_memory("forgotten", memory)
-    return result

@@ -26,6 +26,7 @@ from hindsight_daemon.service.gate import MAX_TEXT_CHARS, Verdict
 from hindsight_daemon.service.held import hold_memory
 from hindsight_daemon.service.keys import keys_for
 from hindsight_daemon.service.projects import project_for
+from hindsight_daemon.service.restated import screen
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.store.port import WriteBatch
 
@@ -61,7 +62,7 @@ async def remember(s: Services, params: RememberParams, call: Call) -> RememberR
     check(params)
     if params.request_key and (former := await s.store.answered(params.request_key)):
         return msgspec.json.decode(former, type=RememberResult)
-    verdict = s.gate.screen(params.text, trust="user")
+    verdict = await screen(s, params.text, trust="user")
     warnings = []
     if verdict.redactions:
         text = f"{verdict.redactions} secret(s) were replaced before storing"

@@ -83,7 +83,12 @@ def with_turn_before(turn: Memory, before: Memory | None) -> str:
         return ""
     if (before.speaker, before.trust) == (turn.speaker, turn.trust):
         return ""
-    return f"{spoken(before)[-_BEFORE_CHARS:]}\n{spoken(turn)}"
+    return f"{context_of(before)}\n{spoken(turn)}"
+
+
+def context_of(turn: Memory) -> str:
+    """Return the end of a turn as it stands in a key of the turn after it."""
+    return spoken(turn)[-_BEFORE_CHARS:]
 
 
 def spoken(turn: Memory) -> str:
