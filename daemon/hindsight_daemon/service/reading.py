@@ -6,6 +6,7 @@ plain records and knows neither store nor services.
 
 from __future__ import annotations
 
+import traceback
 from collections import OrderedDict
 from collections.abc import Iterator
 from datetime import datetime
@@ -15,6 +16,7 @@ import msgspec
 
 from hindsight_daemon.engine.fusion import CONTEXT_KEY_KIND
 from hindsight_daemon.engine.own_tail import OwnTail
+from hindsight_daemon.errors import Bug
 from hindsight_daemon.ingest.discover import project_of
 from hindsight_daemon.ingest.transcript import TranscriptBatch, read_transcript
 from hindsight_daemon.model import Checkpoint, Event, Key, Memory, Record
@@ -68,8 +70,28 @@ class LastTurns:
         return former
 
 
+_PARSER_BUGS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What a mistake in a parser looks like; it must cost no more than its transcript."""
+
+
 def read(job: ReadJob, last_turns: LastTurns) -> Iterator[Piece]:
-    """Yield the transcript piece by piece; raises as `read_transcript` does."""
+    """Yield the transcript piece by piece; raises as `read_transcript` does.
+
+    Raises `Bug` if a parser trips over what the transcript holds.
+    """
+    try:
+        yield from _pieces(job, last_turns)
+    except _PARSER_BUGS as exc:
+        # Its text may quote the transcript, so that only kind and place are told.
+        trace = traceback.extract_tb(exc.__traceback__)[-1]
+        where = f"{Path(trace.filename).name}:{trace.lineno}"
+        raise Bug(
+            f"`{job.label or job.path}` cannot be read: {type(exc).__name__} at {where}",
+            hint="please report it; all other transcripts are read",
+        ) from exc
+
+
+def _pieces(job: ReadJob, last_turns: LastTurns) -> Iterator[Piece]:
     named = project_for(job.project, "")
     batches = read_transcript(
         Path(job.path),
