@@ -12,7 +12,13 @@ from pathlib import Path
 import pytest
 from watchdog.observers import Observer
 
-from hindsight_daemon.ingest.watcher import ACTIVE_S, FULL_LOOK_EVERY_S, MAX_HINTS, Watcher
+from hindsight_daemon.ingest.watcher import (
+    ACTIVE_S,
+    FULL_LOOK_EVERY_S,
+    MAX_HINTS,
+    Watcher,
+    kind_of_mount,
+)
 
 WAIT_S = 5.0
 
@@ -184,3 +190,23 @@ def test_stopping_twice_or_before_starting_is_harmless(tmp_path: Path) -> None:
     watcher.stop()
     watcher.stop()
     assert not watcher.is_alive
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/home/me/.claude", "ext4"),
+        ("/mnt/c/Users/me", "9p"),
+        ("/net/team space/x", "nfs4"),
+        ("/net/team spaces", "ext4"),
+        ("/net/ssh/deep/down", "fuse.sshfs"),
+    ],
+)
+def test_the_innermost_mount_says_whether_a_folder_reports_events(path: str, kind: str) -> None:
+    mounts = (
+        "21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+        "30 21 0:40 / /mnt/c rw,noatime - 9p drvfs rw\n"
+        "31 21 0:41 / /net/team\\040space rw - nfs4 server:/team rw\n"
+        "32 21 0:42 / /net/ssh rw - fuse.sshfs me@host: rw\n"
+    )
+    assert kind_of_mount(mounts, path) == kind

@@ -310,6 +310,34 @@ def test_queued_and_foreign_words_are_prompts_like_any_other(tmp_path: Path) -> 
     assert not any(event.is_synthetic for event in prompts)
 
 
+def test_a_name_that_is_said_twice_or_in_two_ways_spoils_nothing(tmp_path: Path) -> None:
+    both = {**_user("u1", "hi"), "session_id": SESSION}
+    text = json.dumps(both).replace('"uuid": "u1"', '"uuid": "u0", "uuid": "u1"')
+    path = tmp_path / "x.jsonl"
+    path.write_text(text + "\n", encoding="utf-8")
+    (event,) = events_of(path)
+    assert (event.session_id, event.text) == (SESSION, "hi")
+
+
+def test_metadata_that_is_written_at_every_turn_is_no_turn(tmp_path: Path) -> None:
+    said = {"sessionId": SESSION}
+    metadata = [
+        {"type": "ai-title", "aiTitle": "Fix it", **said},
+        {"type": "last-prompt", "lastPrompt": "fix it", **said},
+        {"type": "permission-mode", "permissionMode": "default", **said},
+        {"type": "file-history-delta", "messageId": "u1", "delta": {}},
+        {
+            "type": "queue-operation",
+            "operation": "remove",
+            "timestamp": "2026-08-01T09:00:00Z",
+            **said,
+        },
+    ]
+    turns = [[_user(f"u{number}", f"part {number}"), *metadata] for number in range(3)]
+    path = lines(tmp_path / "x.jsonl", *(record for turn in turns for record in turn))
+    assert _stories(path) == ["prompt part 0", "prompt part 1", "prompt part 2"]
+
+
 def test_five_thousand_small_sessions_are_found_and_read(tmp_path: Path) -> None:
     for number in range(5000):
         path = tmp_path / f"p{number % 50}/{number}.jsonl"

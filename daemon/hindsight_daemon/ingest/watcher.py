@@ -298,7 +298,11 @@ def _is_on_network(path: Path) -> bool:
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
-    real = os.path.realpath(path)
+    return kind_of_mount(mounts, os.path.realpath(path)) in _NETWORK_FILE_SYSTEMS
+
+
+def kind_of_mount(mounts: str, real: str) -> str:
+    """Return the file system that a real path lies on, by the text of `/proc/self/mountinfo`."""
     best, kind = "", ""
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
@@ -306,4 +310,4 @@ def _is_on_network(path: Path) -> bool:
         inside = real == point or real.startswith(point.rstrip("/") + "/")
         if inside and len(point) >= len(best):
             best, kind = point, after.split(" ")[0]
-    return kind in _NETWORK_FILE_SYSTEMS
+    return kind
