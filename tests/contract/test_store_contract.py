@@ -825,7 +825,8 @@ def test_the_judge_keeps_its_queue_its_costs_and_its_answers(run: Run) -> None:
         assert await store.judge_answer("k") == '{"a": 1}'
         assert await store.judge_answer("other") is None
         again = structs.replace(soon, attempts=1, reason="no JSON", at=at(20))
-        await store.commit(WriteBatch(judge_jobs=(again,), judge_done=(late.id,)))
+        await store.commit(WriteBatch(judge_jobs=(again,), judge_done={late.id: late.digest}))
+        await store.commit(WriteBatch(judge_done={again.id: "of another revision"}))
         assert list(await store.judge_jobs()) == [again]
 
     run(body)

@@ -14,7 +14,7 @@ from hindsight_daemon.model import DISTILLED_KINDS, Memory
 from hindsight_daemon.protocol.params import HeldParams, JudgeTryParams, NoParams, StatsParams
 from hindsight_daemon.service import admin, judge_methods, quarantine
 from hindsight_daemon.service.call import Call
-from hindsight_daemon.service.judged_tasks import judge_due
+from hindsight_daemon.service.judged_tasks import judge_due, judge_one
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.service.verdicts import verdict
 from hindsight_daemon.store.port import WriteBatch
@@ -219,6 +219,36 @@ def test_an_endpoint_in_trouble_is_left_alone_for_a_while_and_no_task_suffers(
         assert (await judge_methods.show(s, NoParams(), CALL)).trouble == ""
 
     run(body())
+
+
+def test_an_endpoint_that_names_a_time_is_left_alone_that_long(server: ModelServer) -> None:
+    async def body() -> None:
+        s = judged_services(server.url, attempts=3)
+        server.will(Reply({}, status=429, headers={"retry-after": "5400"}))
+        await learned(s, a_fix())
+        await judge_due(s)
+        assert len(server.asked) == 1
+        assert s.judging.pause_s() == 5400
+
+    run(body())
+
+
+def test_a_task_that_goes_on_while_the_judge_reads_it_is_asked_about_again(
+    server: ModelServer,
+) -> None:
+    async def body(reply: Reply) -> None:
+        s = judged_services(server.url)
+        await learned(s, a_fix())
+        (job,) = await s.store.judge_jobs()
+        await learned(s, a_fix().run("pytest tests/test_import.py", "3 passed"))
+        server.will(reply)
+        await judge_one(s, job)
+        (newer,) = await s.store.judge_jobs()
+        assert newer.digest != job.digest and newer.attempts == 0
+        assert not any("judge" in m.tags for m in (await kept(s)).values())
+
+    run(body(chat(slots())))
+    run(body(chat("nonsense")))
 
 
 def test_a_task_that_never_gets_an_answer_in_time_is_held_too(server: ModelServer) -> None:

@@ -109,8 +109,9 @@ class FakeStore:
             self._working.pop(session_id, None)
         noted = {**self._progress, **batch.progress}
         self._progress = {name: value for name, value in noted.items() if value}
-        for done in batch.judge_done:
-            self._judge_jobs.pop(done, None)
+        for done, digest in batch.judge_done.items():
+            if done in self._judge_jobs and self._judge_jobs[done].digest == digest:
+                del self._judge_jobs[done]
         self._judge_jobs.update({job.id: job for job in batch.judge_jobs})
         for use in batch.judge_use:
             key = (use.day, use.purpose, use.model)

@@ -99,7 +99,7 @@ async def judge_one(s: Services, job: JudgeJob) -> None:
     """Carry out one job; raises `BudgetSpent` and `JudgeUnavailable`, the job then waits."""
     shot, learn_job = await _shot(s, job)
     if shot is None or learn_job is None:
-        await s.write(WriteBatch(judge_done=(job.id,)))
+        await s.write(WriteBatch(judge_done={job.id: job.digest}))
         return
     try:
         filled = await s.judging.fill(
@@ -185,6 +185,13 @@ def find_shot(
 
 
 async def _failed(s: Services, job: JudgeJob, shot: Shot, why: str) -> None:
+    async with s.ingest_lock:
+        # Else the job of a task that went on meanwhile would be overwritten by its former self.
+        if await _standing(s, job) is not None:
+            await _put_off(s, job, shot, why)
+
+
+async def _put_off(s: Services, job: JudgeJob, shot: Shot, why: str) -> None:
     attempts = job.attempts + 1
     now = s.clock.now()
     if attempts < ATTEMPTS:
@@ -204,7 +211,7 @@ async def _failed(s: Services, job: JudgeJob, shot: Shot, why: str) -> None:
         session_id=job.session_id,
         origin=job.session_id,
     )
-    await s.write(WriteBatch(held=(held,), judge_done=(job.id,)))
+    await s.write(WriteBatch(held=(held,), judge_done={job.id: job.digest}))
 
 
 async def release_job(s: Services, held: Held) -> WriteBatch:

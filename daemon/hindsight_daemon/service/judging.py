@@ -8,6 +8,7 @@ that the same question is never paid for twice.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -155,8 +156,10 @@ class Judging:
         judge = self.need()
         key = self._key(judge, question, cls)
         if keep and (kept := await self._store.judge_answer(key)) is not None:
-            value = msgspec.json.decode(kept, type=cls)
-            return Filled(value=rules(value), model=judge.model, is_kept=True)
+            # The rules may have grown since, in this case it is asked anew.
+            with contextlib.suppress(BadAnswer, msgspec.ValidationError):
+                value = rules(msgspec.json.decode(kept, type=cls))
+                return Filled(value=value, model=judge.model, is_kept=True)
         prompt = self.prompt(question, cls)
         answer = await self._ask(judge, purpose, prompt, timeout_s or self.settings.timeout_s)
         try:

@@ -32,7 +32,7 @@ async def revise(
         }
         standing = known.get(job.id)
         if standing is None or standing.source_hash != job.digest:
-            await s.write(WriteBatch(judge_done=(job.id,)))
+            await s.write(WriteBatch(judge_done={job.id: job.digest}))
             return
         learned = memories_of(learn_job, task, better, job.id)
         await _write(s, learned, standing, known, job, f"refined by {model}")
@@ -85,7 +85,7 @@ async def _write(
                 removed=tuple(gone),
                 history=history,
                 held=learned.held,
-                judge_done=(job.id,),
+                judge_done={job.id: job.digest},
             )
         )
     admission.publish()

@@ -18,7 +18,11 @@ KEEP_ANSWERS = timedelta(days=90)
 
 def write(db: sqlite3.Connection, batch: WriteBatch, now: datetime) -> None:
     """Write the judge's part of a batch."""
-    db.executemany("DELETE FROM judge_job WHERE id = ?", ((one,) for one in batch.judge_done))
+    db.executemany(
+        # A job that was replaced meanwhile stays: its task went on.
+        "DELETE FROM judge_job WHERE id = ? AND digest = ?",
+        batch.judge_done.items(),
+    )
     db.executemany(
         "INSERT OR REPLACE INTO judge_job VALUES (?, ?, ?, ?, ?, ?)",
         (

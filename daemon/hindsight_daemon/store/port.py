@@ -83,7 +83,8 @@ class WriteBatch(Record, frozen=True, kw_only=True):
     `working` are upserts by session, `working_gone` sessions
     without live state from now on. `progress` sets notes of background work by name; an empty
     text removes one.
-    `judge_jobs` are upserts by id, `judge_done` ids of jobs that go, `judge_use` is added to what
+    `judge_jobs` are upserts by id, `judge_done` maps ids of
+    jobs that go to the digests they had, `judge_use` is added to what
     is known, `judge_answers` maps keys to kept answers.
     `request_key` with `response` (JSON text) lets a resent request be answered again.
     """
@@ -107,7 +108,7 @@ class WriteBatch(Record, frozen=True, kw_only=True):
     working_gone: tuple[str, ...] = ()
     progress: dict[str, str] = {}
     judge_jobs: tuple[JudgeJob, ...] = ()
-    judge_done: tuple[str, ...] = ()
+    judge_done: dict[str, str] = {}
     judge_use: tuple[JudgeUse, ...] = ()
     judge_answers: dict[str, str] = {}
     request_key: str = ""
