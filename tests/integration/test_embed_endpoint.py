@@ -177,6 +177,14 @@ def test_the_list_of_models_names_the_endpoint(server: ModelServer, tmp_path: Pa
     assert (last.spec.name, last.available, last.where) == ("openai:text-small", True, "endpoint")
 
 
+def test_only_an_endpoint_elsewhere_counts_as_sending(server: ModelServer, tmp_path: Path) -> None:
+    assert host(server, tmp_path).sends_to == ""
+    away = EmbedSettings(model="openai:x", base_url="https://embed.example.com/v1", reranker="none")
+    assert ModelHost(away, tmp_path).sends_to == "embed.example.com"
+    usual = EmbedSettings(model="openai:text-embedding-3-small", reranker="none")
+    assert ModelHost(usual, tmp_path).sends_to == "api.openai.com"
+
+
 def test_a_model_of_fastembed_that_is_not_in_our_list_needs_its_download(tmp_path: Path) -> None:
     name = "snowflake/snowflake-arctic-embed-xs"
     with pytest.raises(EmbedderUnavailable, match="not on this machine") as raised:

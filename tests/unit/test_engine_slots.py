@@ -158,6 +158,52 @@ def test_what_the_user_said_stays_and_the_models_lessons_come_before_other_rules
     assert len(better.drafts) <= 3
 
 
+@pytest.mark.parametrize("kind", ["solution", "fact", "lesson"])
+def test_what_model_and_rules_say_of_the_same_thing_is_kept_once(kind: str) -> None:
+    session = (
+        Session()
+        .user("tests/test_import.py hangs, find out why and fix it")
+        .run("pytest tests/test_import.py", "Timeout >30s\nFAILED", 124)
+        .edit("tests/conftest.py", "worker.start()", "worker.start(daemon=True)")
+        .run("pytest tests/test_import.py", "3 passed in 0.4s")
+        .say(
+            "The test hung because the `import_worker` thread is not a daemon thread and keeps "
+            "the interpreter alive. I started it with `daemon=True`."
+        )
+    )
+    task, episode, shown = _shot(session)
+    (rule,) = episode.drafts
+    text = (
+        "When `tests/test_import.py` hangs, start the `import_worker` thread with `daemon=True`, "
+        "because it keeps the interpreter alive."
+    )
+    other = "`tests/test_import.py` holds 3 tests that pass in 0.4s once nothing hangs."
+    said = [
+        lesson(text, kind=kind, evidence=["e2", "e6"]),
+        lesson(other, kind="fact", evidence=["e6"], importance="low"),
+    ]
+    filled = msgspec.convert(slots(lessons=said), TaskSlots)
+    better = joined(task, episode, filled, shown, "m")
+    assert [draft.text for draft in better.drafts] == [text, other]
+    assert rule not in better.drafts
+
+
+def test_a_weighty_lesson_of_the_rules_is_not_crowded_out_by_light_ones() -> None:
+    task, episode, shown = _shot(a_fix())
+    (rule,) = episode.drafts
+    said = [
+        lesson(text, kind="fact", evidence=["e9"], importance="low")
+        for text in (
+            "The whole run of the import tests takes about 0.4s on this machine.",
+            "`pytest tests/test_import.py` collects 3 tests and nothing else.",
+            "A timeout of more than 30s was set by whoever wrote the runner.",
+        )
+    ]
+    filled = msgspec.convert(slots(lessons=said), TaskSlots)
+    better = joined(task, episode, filled, shown, "m")
+    assert better.drafts[0] == rule and len(better.drafts) == 3
+
+
 def test_the_prompt_marks_itself_as_ours_and_keeps_words_and_failures_when_room_is_short() -> None:
     session = a_fix()
     for number in range(60):

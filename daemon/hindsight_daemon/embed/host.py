@@ -23,6 +23,7 @@ from hindsight_daemon.embed.port import Embedder, Reranker, Vectors
 from hindsight_daemon.embed.slot import Slot
 from hindsight_daemon.embed.spec import EndpointSource, ModelSpec
 from hindsight_daemon.errors import EmbedderUnavailable
+from hindsight_daemon.outbound import is_local
 from hindsight_daemon.process import trim_memory
 
 QUERY_CACHE_SIZE = 256
@@ -133,10 +134,13 @@ class ModelHost:
         return registry.load_reranker(spec, self._models_dir, self._settings.threads)
 
     @property
-    def where(self) -> str:
-        """Host that texts are sent to, empty if they stay in this process."""
+    def sends_to(self) -> str:
+        """Name of another machine that texts are sent to, empty if they stay on this one."""
         source = self._spec.sources[0] if self._spec and self._spec.sources else None
-        return urlsplit(source.base_url).netloc if isinstance(source, EndpointSource) else ""
+        if not isinstance(source, EndpointSource):
+            return ""
+        host = urlsplit(source.base_url).hostname or ""
+        return "" if is_local(host) else host
 
     @property
     def is_loaded(self) -> bool:

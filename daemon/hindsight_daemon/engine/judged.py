@@ -14,7 +14,7 @@ from hindsight_daemon.engine.actions import actions_of
 from hindsight_daemon.engine.distil import MAX_DRAFTS
 from hindsight_daemon.engine.drafts import make_draft, with_literal_quote
 from hindsight_daemon.engine.entities import entities_of
-from hindsight_daemon.engine.normalize import normalize
+from hindsight_daemon.engine.sameness import form_of
 from hindsight_daemon.engine.slots import LessonSlot, Shown, TaskSlots, cited
 from hindsight_daemon.engine.summary import summarize
 from hindsight_daemon.engine.task import Draft, Episode, OutcomeVerdict, Task
@@ -23,6 +23,10 @@ from hindsight_daemon.engine.wording import clip
 RULE = "judge"
 _PROPOSED_CONFIDENCE = 0.45
 _LESSON_CONFIDENCE = 0.5
+_SHARE_OF_SAME, _SHARE_OF_TWINS = 0.6, 0.8
+"""Share of the words of the shorter of two lessons that the other has too, from which on they are
+about the same: with and without a common event. A false yes costs a wording, a false no a double.
+"""
 _SCORES = {"high": 0.8, "medium": 0.6, "low": 0.4}
 
 
@@ -76,31 +80,25 @@ def _draft(lesson: LessonSlot, goal: str, shown: Shown) -> Draft:
 
 
 def _drafts(found: Sequence[Draft], proposed: Sequence[Draft]) -> tuple[Draft, ...]:
-    """Choose at most three: the user's own words, then the model's, then the rules' other ones.
+    """Choose at most three: the user's own words, then the weightiest of model and rules.
 
-    Of a rule's draft and a proposal of the same kind that rest on the same event the proposal
-    stays, unless the user said it or both say the same.
+    What both say of the same thing stays in the model's words; the user's words are nobody's to
+    replace.
     """
-    chosen = [draft for draft in found if draft.trust == "user"]
-    for draft in proposed:
-        if not any(_same(draft, other) for other in [*chosen, *found]):
-            chosen.append(draft)
-    for draft in found:
-        replaced = any(
-            other.rule == RULE
-            and other.kind == draft.kind
-            and set(other.event_ids) & set(draft.event_ids)
-            for other in chosen
-        )
-        if draft not in chosen and not replaced:
-            chosen.append(draft)
-    return tuple(chosen[:MAX_DRAFTS])
+    said = [draft for draft in found if draft.trust == "user"]
+    mine = [one for one in proposed if not any(_is_about_the_same(one, other) for other in said)]
+    rest = [
+        draft
+        for draft in found
+        if draft not in said and not any(_is_about_the_same(draft, one) for one in mine)
+    ]
+    ranked = sorted([*mine, *rest], key=lambda draft: -draft.importance_score)
+    return tuple([*said, *ranked][:MAX_DRAFTS])
 
 
-def _same(one: Draft, other: Draft) -> bool:
-    a, b = normalize(one.text), normalize(other.text)
-    if a in b or b in a:
-        return True
-    words, others = set(a.split()), set(b.split())
+def _is_about_the_same(one: Draft, other: Draft) -> bool:
+    a, b = form_of(one.text), form_of(other.text)
+    words, others = a.soft | a.hard, b.soft | b.hard
     smaller = min(len(words), len(others))
-    return smaller > 4 and len(words & others) * 4 >= smaller * 3
+    share = _SHARE_OF_SAME if set(one.event_ids) & set(other.event_ids) else _SHARE_OF_TWINS
+    return a.normal == b.normal or (smaller > 0 and len(words & others) >= share * smaller)

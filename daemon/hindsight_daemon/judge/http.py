@@ -62,6 +62,8 @@ def _in_our_words(failure: CallFailed) -> JudgeRefused | JudgeUnavailable:
         return JudgeRefused(failure.message)
     hint = {
         "denied": "check `judge.base_url`, `judge.model` and the key",
+        "unreachable": "does it run? its address is `judge.base_url`",
+        "timeout": "`judge.timeout_s` bounds how long an answer may take",
         "busy": "the endpoint limits how often it may be asked; it is tried again later",
     }.get(failure.reason, "")
     return JudgeUnavailable(

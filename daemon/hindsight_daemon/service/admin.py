@@ -82,6 +82,10 @@ async def check(s: Services, _params: NoParams, _call: Call) -> DoctorResult:
     ]
     if not checks:
         checks = [Check(name="store", status="ok", message="every table reads through")]
+    if s.models.sends_to:
+        text = f"texts of memories and queries are sent to {s.models.sends_to}, redacted"
+        hint = "`hindsight config set embed.model auto` ends it"
+        checks.append(Check(name="privacy", status="warning", message=text, hint=hint))
     return DoctorResult(checks=checks)
 
 

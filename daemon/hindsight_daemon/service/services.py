@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
 from typing import Any
-from urllib.parse import urlsplit
 
 from hindsight_daemon.clock import Clock
 from hindsight_daemon.config import Settings
@@ -14,7 +13,6 @@ from hindsight_daemon.embed.host import ModelHost
 from hindsight_daemon.engine.admission import STATEMENT_KINDS
 from hindsight_daemon.errors import HindsightError
 from hindsight_daemon.ingest.redact import redact
-from hindsight_daemon.outbound import is_local
 from hindsight_daemon.paths import Paths
 from hindsight_daemon.process import rss_bytes
 from hindsight_daemon.protocol.document import Notice
@@ -123,8 +121,8 @@ class Services:
         stats = await self.store.stats()
         status.store_uri = stats.uri
         status.embedder = self.models.model_id or "none"
-        if self.models.where and not is_local(urlsplit(f"//{self.models.where}").hostname or ""):
-            text = f"the texts of memories and queries leave this machine: {self.models.where}"
+        if self.models.sends_to:
+            text = f"texts of memories and queries are sent to {self.models.sends_to}, redacted"
             status.warnings.append(Notice(code="embedder.remote", message=text))
         status.embedder_loaded = self.models.is_loaded
         status.pending_vectors = stats.pending_vectors if self.models.model_id else 0
