@@ -12,7 +12,7 @@ from hindsight_daemon.clock import SystemClock
 from hindsight_daemon.config import EventsSettings, Settings
 from hindsight_daemon.model import DISTILLED_KINDS
 from hindsight_daemon.paths import resolve_paths
-from hindsight_daemon.protocol.params import IngestParams, NoParams
+from hindsight_daemon.protocol.params import IngestParams, StatsParams
 from hindsight_daemon.service.admin import stats
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.ingest import ingest
@@ -61,7 +61,7 @@ def test_old_events_go_except_those_that_memories_cite(tmp_path: Path) -> None:
             left = {e.id async for e in s.store.events_of(session.session_id)}
             assert left == cited
             assert dropped == len(before) - len(cited)
-            assert (await stats(s, NoParams(), Call())).retention["events"] == dropped
+            assert (await stats(s, StatsParams(), Call())).retention["events"] == dropped
             assert await _memories(s, session.session_id) == memories
 
             assert await thin_events(s) == 0
