@@ -30,6 +30,7 @@ _KEPT = "\n\t\u200c\u200d"
 _NOT_FIRST = frozenset("，。、；：！？）〕】》」』”’…,.;:!?)]}")
 _NOT_LAST = frozenset("（〔【《「『“‘")
 _QUOTE_CHARS = 80
+_CONFIRM = "confirm with the user"
 _LABELS = {"stale": "may be out of date", "contradicted": "contradicted", "superseded": "replaced"}
 
 
@@ -118,7 +119,9 @@ def lines_of(result: dict[str, Any], *, width: int, colour: bool) -> list[str]:
 
 def _memory_lines(memory: dict[str, Any], rank: int, *, width: int, colour: bool) -> list[str]:
     head = f"{rank}. {memory['kind']}"
-    label = _LABELS.get(memory["status"], "")
+    labels = [_LABELS.get(memory["status"], "")]
+    labels += [_CONFIRM] if "confirm" in memory.get("tags", ()) else []
+    label = ", ".join(one for one in labels if one)
     indent = "   "
     text = printable(memory["text"])
     if not width:

@@ -35,6 +35,12 @@ LAYERS: tuple[Layer, ...] = get_args(Layer)
 STATUSES: tuple[Status, ...] = get_args(Status)
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 IMPORTANCES: tuple[Importance, ...] = get_args(Importance)
+TRUSTS: tuple[Trust, ...] = get_args(Trust)
+
+RELEASED_TAG = "released"
+"""On memories that a person let out of quarantine."""
+CONFIRM_TAG = "confirm"
+"""On memories of sensitive actions and permissions: never to be acted on without the user."""
 
 
 class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):

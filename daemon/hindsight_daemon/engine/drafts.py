@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import structs
 
 from hindsight_daemon.engine.entities import anchors_of, entities_of
-from hindsight_daemon.engine.screen import is_instruction_like
+from hindsight_daemon.engine.steering import steers
 from hindsight_daemon.engine.task import Draft, Task
 from hindsight_daemon.model import Event, Importance, MemoryKind, Trust
 
@@ -37,7 +37,7 @@ def make_draft(
     files: Sequence[str] = (),
     is_global: bool = False,
 ) -> Draft:
-    flagged = is_instruction_like(text) if trust != "user" else ""
+    flagged = steers(text, is_own_word=trust == "user")
     return Draft(
         kind=kind,
         text=text,

@@ -10,7 +10,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from hindsight_daemon.engine.normalize import normalize
+from hindsight_daemon.engine.normalize import (
+    CJK_SPACE,
+    LOOKALIKES,
+    PUNCTUATION,
+    normalize,
+    visible,
+)
 
 # Beyond those of `normalize`: the part of Unicode's confusables that reads as Latin at a glance.
 _PAIRS = (
@@ -20,6 +26,7 @@ _PAIRS = (
 )
 _MORE = str.maketrans({pair[0]: pair[1] for pair in _PAIRS.split()})
 _INNER_MARK = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
+_BLANKS = re.compile(r"[^\S\n]+")
 _TOKEN = re.compile(r"[0-9a-z]+")
 _DIGIT_LETTERS = str.maketrans("oil", "011")
 _DIGIT_LIKE = re.compile(r"[0-9oil]{3,}")
@@ -33,6 +40,20 @@ def folded(text: str) -> str:
         form = unicodedata.normalize("NFD", form.translate(_MORE))
         form = unicodedata.normalize("NFC", _INNER_MARK.sub("", form))
     return _TOKEN.sub(_digits, form)
+
+
+def reading_form(text: str) -> str:
+    """Return a line as it reads: small letters, disguises off, but blanks and marks left.
+
+    Cheaper than the normal form and nearer to the text, for patterns.
+    """
+    if text.isascii():
+        return _BLANKS.sub(" ", text.casefold()).strip()
+    form = unicodedata.normalize("NFKC", text).casefold().translate(PUNCTUATION)
+    form = visible(unicodedata.normalize("NFKC", form).replace("\t", " "))
+    form = unicodedata.normalize("NFD", form.translate(LOOKALIKES).translate(_MORE))
+    form = unicodedata.normalize("NFC", _INNER_MARK.sub("", form))
+    return CJK_SPACE.sub("", _BLANKS.sub(" ", form)).strip()
 
 
 def joined(text: str) -> str:

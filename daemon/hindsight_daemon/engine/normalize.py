@@ -13,11 +13,11 @@ import unicodedata
 
 # Letters of other scripts that are drawn like Latin ones (the common part of Unicode's
 # confusables table), as pairs; applied after casefolding.
-_LOOKALIKES = str.maketrans(
+LOOKALIKES = str.maketrans(
     "аеорсухіјѕԁһԛԝӏвкмнтгпαεορνικτυχγηѵցոսօհɡıⅼᴀᴄᴏᴜᴠᴡᴢ",
     "aeopcyxijsdhqwlbkmhtrnaeopviktuxynvgnuohgilacouvwz",
 )
-_PUNCTUATION = str.maketrans(
+PUNCTUATION = str.maketrans(
     {
         "。": ".",
         "、": ",",
@@ -50,7 +50,7 @@ _PUNCTUATION = str.maketrans(
 )
 _DROPPED = re.compile(r"[\"`*]+|(?<!\w)'|'(?!\w)")
 _CJK = r"[\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
-_CJK_SPACE = re.compile(rf"(?<={_CJK})\s+|\s+(?={_CJK})")
+CJK_SPACE = re.compile(rf"(?<={_CJK})\s+|\s+(?={_CJK})")
 _BEFORE_MARK = re.compile(r"\s+(?=[,.;:!?])|(?<=[,;:!?])\s+(?=[,.;:!?])")
 _AROUND_MARK = re.compile(rf"([,;:])\s*(?={_CJK})")
 _SPACE = re.compile(r"\s+")
@@ -80,10 +80,10 @@ def _once(text: str) -> str:
     if text.isascii():
         return _once_ascii(text)
     form = unicodedata.normalize("NFKC", text).casefold()
-    form = unicodedata.normalize("NFKC", form.translate(_PUNCTUATION))
-    form = _visible(_LINE_SPACE.sub(" ", form)).translate(_LOOKALIKES)
+    form = unicodedata.normalize("NFKC", form.translate(PUNCTUATION))
+    form = visible(_LINE_SPACE.sub(" ", form)).translate(LOOKALIKES)
     form = _DROPPED.sub("", form)
-    form = _CJK_SPACE.sub("", _SPACE.sub(" ", form))
+    form = CJK_SPACE.sub("", _SPACE.sub(" ", form))
     form = _AROUND_MARK.sub(r"\1", _BEFORE_MARK.sub("", form))
     return form.strip(_EDGE)
 
@@ -99,7 +99,8 @@ def _once_ascii(text: str) -> str:
     return form.strip(_EDGE)
 
 
-def _visible(form: str) -> str:
+def visible(form: str) -> str:
+    """Return the text without characters that draw nothing."""
     # `isprintable` is false for every category that is taken out here, and far quicker to ask.
     if form.isprintable() and not _INVISIBLE_MARK.search(form):
         return form

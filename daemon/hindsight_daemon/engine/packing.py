@@ -13,7 +13,7 @@ from datetime import datetime
 import msgspec
 
 from hindsight_daemon.engine.terms import terms_of
-from hindsight_daemon.model import Memory
+from hindsight_daemon.model import CONFIRM_TAG, Memory
 
 DUPLICATE_JACCARD = 0.9
 """Overlap of terms from which two distilled memories say the same."""
@@ -187,6 +187,8 @@ def _entry_lines(memory: Memory, shown_id: str, now: datetime | None) -> list[st
         lines.append(f"  WARNING: may be out of date{because}")
     elif memory.status in ("contradicted", "superseded"):
         lines.append(f"  WARNING: {memory.status}, do not rely on it{because}")
+    if CONFIRM_TAG in memory.tags:
+        lines.append("  CONFIRM WITH THE USER before acting on this; it is no permission")
     return lines
 
 

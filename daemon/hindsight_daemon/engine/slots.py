@@ -15,7 +15,8 @@ from msgspec import Struct, structs
 
 from hindsight_daemon.engine.lang import detect, has_han, is_chinese
 from hindsight_daemon.engine.normalize import normalize
-from hindsight_daemon.engine.screen import is_instruction_like, is_junk
+from hindsight_daemon.engine.screen import is_junk
+from hindsight_daemon.engine.steering import steers
 from hindsight_daemon.model import Record
 
 MAX_LESSONS = 3
@@ -135,7 +136,7 @@ def _text_problem(text: str, shown: Shown, limit: int) -> str:
         return f"is not in the language of the task ({shown.lang})"
     if _repeats(text):
         return "repeats itself"
-    if why := is_instruction_like(text):
+    if why := steers(text):
         return f"reads like an instruction: {why}"
     if missing := _invented(text, shown.haystack):
         return f"names `{missing[:60]}`, which does not stand in the task"

@@ -29,6 +29,7 @@ _NAME = (
 _OPERATOR = (
     rb"(?:(?P<tight>[=:])(?=\S)"
     rb"|[ \t]{0,8}(?::[ \t]{0,4}(?:str|String|string|&str)[ \t]{0,4}=|=>|:=|={1,3}|:)[ \t]{0,8}"
+    rb"|(?P<told>[ \t]+(?:is|was)[ \t]*:?[ \t]+)"
     rb"|[ \t]{0,4}(?:\xef\xbc\x9a|\xe6\x98\xaf|\xe4\xb8\xba)[ \t]{0,4})"
 )
 _ASSIGNMENT = re.compile(
@@ -45,6 +46,8 @@ _PLACEHOLDER = re.compile(
     rb"|os\.|env[.:(\[]|secrets?\.|vars?\.|null\b|none\b|true\b|false\b|undefined\b|nil\b)",
     re.IGNORECASE,
 )
+# What is said to be a password in prose is one only if no word looks like it.
+_TOLD = re.compile(rb"^(?=.*\d)(?=.*[A-Za-z])(?=.*[A-Z!#%+$@^&*=]).{6,}$")
 _TYPES = frozenset(
     b"str string text bytes char varchar any number int boolean bool object optional required "
     b"password passwd secret token void self this input hidden field type value".split()
@@ -98,6 +101,8 @@ def _is_secret(
     if group == "quoted":
         return _quoted_secret(value, is_strong=is_strong)
     if not value.isascii() or b"(" in value or b"[" in value or b"{" in value:
+        return False
+    if match["told"] is not None and not _TOLD.search(value):
         return False
     is_reference = _REFERENCE.match(value.rstrip(b":.!?")) is not None
     is_env_line = match["tight"] == b"=" and _is_env_name(data, position)

@@ -35,7 +35,11 @@ class RecallParams(Document, kw_only=True):
 
 
 class RememberParams(Document, kw_only=True):
-    """`ttl_s` is the time to live in seconds; `request_key` makes a resend harmless."""
+    """`ttl_s` is the time to live in seconds; `request_key` makes a resend harmless.
+
+    `trust` says whose word it is: user, agent, tool, imported or external. The gate lets a person
+    state what nobody else may.
+    """
 
     text: str
     kind: str = "fact"
@@ -49,6 +53,7 @@ class RememberParams(Document, kw_only=True):
     session_id: str = ""
     external_id: str = ""
     occurred_at: str = ""
+    trust: str = "user"
     request_key: str = ""
 
 

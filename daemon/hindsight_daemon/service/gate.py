@@ -12,14 +12,13 @@ from typing import Literal
 
 from hindsight_daemon.engine.forgotten import Forgotten, sentences_of
 from hindsight_daemon.engine.normalize import content_hash
-from hindsight_daemon.engine.screen import is_instruction_like, is_junk
+from hindsight_daemon.engine.screen import is_junk, is_noise
+from hindsight_daemon.engine.steering import needs_confirmation, steers
 from hindsight_daemon.ingest.redact import redact
-from hindsight_daemon.model import Held, HeldState, Tombstone, Trust
+from hindsight_daemon.model import CONFIRM_TAG, RELEASED_TAG, Held, HeldState, Tombstone, Trust
+from hindsight_daemon.service.recent import Recent
 
 MAX_TEXT_CHARS = 20_000
-
-RELEASED_TAG = "released"
-"""On memories that a person let out of quarantine."""
 
 Action = Literal["pass", "refuse", "hold"]
 
@@ -82,6 +81,7 @@ class Gate:
 
     def __init__(self, tombstones: Iterable[Tombstone] = (), held: Iterable[Held] = ()) -> None:
         self.forgotten = Forgotten()
+        self._recent = Recent()
         self._held: dict[str, tuple[str, HeldState]] = {}
         self.learn(tombstones, held=held)
 
@@ -118,10 +118,11 @@ class Gate:
         """Return the tombstone that blocks `text`, or a sentence of it, if one does."""
         return self.forgotten.blocking_part(text) if self.forgotten else None
 
-    def screen(self, text: str, *, trust: Trust = "agent") -> Verdict:
+    def screen(self, text: str, *, trust: Trust = "agent", source: str = "") -> Verdict:
         """Redact `text` and say whether it may become a memory of this origin.
 
-        A person may state rules in whatever words; all others must not speak to the reader.
+        A person may state rules in whatever words; all others must not speak to the reader, and
+        what one `source` (a session, a client) says is also looked at together.
         """
         clean, redactions = redact(text)
         clean = clean.strip()
@@ -130,20 +131,27 @@ class Gate:
             return blocked_by(tombstone, clean, redactions)
         if not clean:
             return Verdict(clean, redactions, "refuse", "empty text")
-        if trust != "user" and (junk := is_junk(clean)):
+        is_own_word = trust == "user"
+        junk = is_noise(clean) if is_own_word else is_junk(clean)
+        if junk:
             return Verdict(clean, redactions, "refuse", junk)
-        suspicion = is_instruction_like(text)
+        tags = (CONFIRM_TAG,) if needs_confirmation(clean) else ()
+        # Asked of the text as it came: what was redacted must not hide what it is sent to.
+        suspicion = steers(text, is_own_word=is_own_word)
+        suspicion = suspicion or self._recent.suspicion(source, clean, is_own_word=is_own_word)
         if suspicion:
-            return self._suspect(clean, redactions, suspicion)
-        return Verdict(clean, redactions)
+            return self._suspect(clean, redactions, suspicion, tags)
+        return Verdict(clean, redactions, tags=tags)
 
-    def _suspect(self, clean: str, redactions: int, suspicion: str) -> Verdict:
+    def _suspect(
+        self, clean: str, redactions: int, suspicion: str, tags: tuple[str, ...]
+    ) -> Verdict:
         held_id, state = self._held.get(content_hash(clean), ("", "held"))
         if state == "released":
-            return Verdict(clean, redactions, tags=(RELEASED_TAG,))
+            return Verdict(clean, redactions, tags=(RELEASED_TAG, *tags))
         if state == "dropped":
             return Verdict(clean, redactions, "refuse", f"{suspicion}: a person refused it")
-        return Verdict(clean, redactions, "hold", suspicion, held_id=held_id)
+        return Verdict(clean, redactions, "hold", suspicion, held_id=held_id, tags=tags)
 
     def excerpt(self, text: str) -> str:
         """Return what may be kept of a text beside the memory itself, such as a goal or a key.
@@ -152,7 +160,7 @@ class Gate:
         """
         clean, _ = redact(text)
         clean = self.forgotten.without(clean)
-        if not is_instruction_like(clean):
+        if not steers(clean):
             return clean
-        kept = " ".join(part for part in sentences_of(clean) if not is_instruction_like(part))
-        return "" if is_instruction_like(kept) else kept
+        kept = " ".join(part for part in sentences_of(clean) if not steers(part))
+        return "" if steers(kept) else kept

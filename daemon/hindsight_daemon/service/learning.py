@@ -111,7 +111,7 @@ def _screened(job: LearnJob, gate: Gate, task: Task, episode: Episode, episode_i
     refused = 0
     goal = gate.excerpt(task.goal)
     for draft in episode.drafts:
-        verdict = gate.screen(draft.text, trust=draft.trust)
+        verdict = gate.screen(draft.text, trust=draft.trust, source=session_id)
         if verdict.is_refused and not verdict.is_held:
             refused += 1
             continue

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from hindsight_daemon.errors import AmbiguousId, NotFound, Tombstoned, UsageProblem
-from hindsight_daemon.model import Held, HeldState, HistoryEntry
+from hindsight_daemon.model import RELEASED_TAG, Held, HeldState, HistoryEntry
 from hindsight_daemon.protocol.documents import (
     DropResult,
     HeldView,
@@ -21,7 +21,6 @@ from hindsight_daemon.protocol.documents import (
 from hindsight_daemon.protocol.params import HeldParams, QuarantineParams
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.filters import checked_limit
-from hindsight_daemon.service.gate import RELEASED_TAG
 from hindsight_daemon.service.held import MEMORY, WORK, HeldMemory
 from hindsight_daemon.service.judged_tasks import JUDGE, release_job
 from hindsight_daemon.service.services import Services

@@ -14,8 +14,10 @@ from hindsight_daemon.model import (
     DISTILLED_KINDS,
     IMPORTANCES,
     SCOPES,
+    TRUSTS,
     Memory,
     MemoryKind,
+    Trust,
 )
 from hindsight_daemon.protocol.document import Notice
 from hindsight_daemon.protocol.documents import RememberResult
@@ -48,6 +50,7 @@ def check(params: RememberParams) -> None:
         ("kind", params.kind, DISTILLED_KINDS),
         ("scope", params.scope, SCOPES),
         ("importance", params.importance, IMPORTANCES),
+        ("trust", params.trust, TRUSTS),
     ):
         if value not in allowed:
             raise UsageProblem(f"{name} `{value}` is none of {', '.join(allowed)}")
@@ -62,7 +65,13 @@ async def remember(s: Services, params: RememberParams, call: Call) -> RememberR
     check(params)
     if params.request_key and (former := await s.store.answered(params.request_key)):
         return msgspec.json.decode(former, type=RememberResult)
-    verdict = await screen(s, params.text, trust="user")
+    trust = _trust(params)
+    verdict = await screen(
+        s,
+        params.text,
+        trust=trust,
+        source="" if trust == "imported" else params.session_id or call.client,
+    )
     warnings = []
     if verdict.redactions:
         text = f"{verdict.redactions} secret(s) were replaced before storing"
@@ -104,6 +113,11 @@ def _result(admitted: Admitted, warnings: list[Notice]) -> RememberResult:
         reason=admitted.reason,
         warnings=warnings,
     )
+
+
+def _trust(params: RememberParams) -> Trust:
+    trust: Trust = params.trust  # type: ignore[assignment]
+    return trust
 
 
 async def _hold(
@@ -150,7 +164,7 @@ def _memory(s: Services, params: RememberParams, verdict: Verdict) -> Memory:
         importance=params.importance,  # type: ignore[arg-type]
         importance_score=IMPORTANCE_SCORES[params.importance],
         confidence=_STATED_CONFIDENCE,
-        trust="user",
+        trust=_trust(params),
         valid_from=occurred,
         expires_at=now + timedelta(seconds=params.ttl_s) if params.ttl_s else None,
         pinned=params.pin,

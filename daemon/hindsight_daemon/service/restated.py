@@ -74,9 +74,11 @@ async def _by_meaning(
     return found
 
 
-async def screen(s: Services, text: str, *, trust: Trust, wait_s: float | None = WAIT_S) -> Verdict:
+async def screen(
+    s: Services, text: str, *, trust: Trust, source: str = "", wait_s: float | None = WAIT_S
+) -> Verdict:
     """Return the gate's verdict on a text, by its words and its meaning; for every write path."""
-    verdict = s.gate.screen(text, trust=trust)
+    verdict = s.gate.screen(text, trust=trust, source=source)
     if verdict.tombstone or not s.gate.forgotten:
         return verdict
     blocking = (await restated(s, [verdict.text], wait_s=wait_s)).get(verdict.text)

@@ -8,6 +8,7 @@ from datetime import datetime
 from hindsight_daemon.clock import id_from
 from hindsight_daemon.engine.lang import detect
 from hindsight_daemon.engine.normalize import content_hash
+from hindsight_daemon.engine.steering import poses_as_order
 from hindsight_daemon.model import Event, Evidence, Memory
 
 _QUOTE_CHARS = 200
@@ -43,7 +44,10 @@ def evidence_of(event: Event, quote: str = "") -> Evidence:
 
 
 def turns_of(events: Iterable[Event], project: str, now: datetime) -> list[Memory]:
-    """Return the turns among `events`; the same event always gives the same memory id."""
+    """Return the turns among `events`; the same event always gives the same memory id.
+
+    What gives its reader orders stays an event only: it is searched for, but never recalled.
+    """
     return [
         Memory(
             id=id_from(event.ts or now, f"turn:{event.id}"),
@@ -69,7 +73,7 @@ def turns_of(events: Iterable[Event], project: str, now: datetime) -> list[Memor
             content_hash=content_hash(event.text),
         )
         for event in events
-        if is_turn(event)
+        if is_turn(event) and not poses_as_order(event.text)
     ]
 
 

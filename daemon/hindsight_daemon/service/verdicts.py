@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from hindsight_daemon.engine.lang import detect, has_han
 from hindsight_daemon.engine.own_tail import OWN_SESSION_MARK
-from hindsight_daemon.engine.screen import is_instruction_like
 from hindsight_daemon.engine.slots import language_of
+from hindsight_daemon.engine.steering import steers
 from hindsight_daemon.judge.schema import BadAnswer
 from hindsight_daemon.model import Record
 from hindsight_daemon.service.judging import Question
@@ -96,6 +96,6 @@ def _checked(slots: VerdictSlots, language: str) -> VerdictSlots:
         raise BadAnswer("the sentence is not in the memory's language")
     if language == "en" and detect(sentence) in ("zh", "other"):
         raise BadAnswer("the sentence is not in the memory's language")
-    if why := is_instruction_like(sentence):
+    if why := steers(sentence):
         raise BadAnswer(f"the sentence {why}")
     return slots
