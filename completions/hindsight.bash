@@ -20,7 +20,7 @@ _hindsight_walk() {
             continue
         fi
         case "$path/$word" in
-            /recall|/ingest|/remember|/show|/list|/search|/why|/working|/forget|/unforget|/watch|/consolidate|/stats|/doctor|/audit|/demo|/config|/daemon|/model|/judge|/completion|/man) path="$path/$word" ;;
+            /recall|/ingest|/remember|/show|/list|/search|/why|/working|/forget|/unforget|/watch|/consolidate|/stats|/doctor|/reindex|/audit|/demo|/config|/daemon|/model|/judge|/completion|/man) path="$path/$word" ;;
             /recall/--limit|/recall/-n|/recall/--budget|/recall/--project|/recall/-p|/recall/--layer|/recall/--kind|/recall/-k|/recall/--task-type|/recall/--since|/recall/--until|/recall/--include|/recall/--rerank|/recall/--format|/recall/-f) open=$word ;;
             /ingest/--source|/ingest/--project|/ingest/-p|/ingest/--session|/ingest/--since) open=$word ;;
             /remember/--kind|/remember/-k|/remember/--scope|/remember/--importance|/remember/--ttl|/remember/--tag|/remember/--project|/remember/-p) open=$word ;;
@@ -108,6 +108,7 @@ _hindsight() {
             /unforget) own='--reason --dry-run' ;;
             /consolidate) own='--project -p --wait --dry-run' ;;
             /stats) own='--cost' ;;
+            /reindex) own='--from-events --vectors --dry-run' ;;
             /audit/quarantine) own='--limit -n --all' ;;
             /audit/release) own='--reason --dry-run' ;;
             /audit/drop) own='--reason --dry-run --yes -y' ;;
@@ -123,7 +124,7 @@ _hindsight() {
         return
     fi
     case "$path" in
-        "") _hindsight_words 'recall ingest remember show list search why working forget unforget watch consolidate stats doctor audit demo config daemon model judge completion man' ;;
+        "") _hindsight_words 'recall ingest remember show list search why working forget unforget watch consolidate stats doctor reindex audit demo config daemon model judge completion man' ;;
         /ingest) _hindsight_paths -f ;;
         /show) _hindsight_ids ;;
         /why) _hindsight_ids ;;

@@ -13,7 +13,7 @@ function __hindsight_path
             continue
         end
         switch "$path/$word"
-            case '/recall' '/ingest' '/remember' '/show' '/list' '/search' '/why' '/working' '/forget' '/unforget' '/watch' '/consolidate' '/stats' '/doctor' '/audit' '/demo' '/config' '/daemon' '/model' '/judge' '/completion' '/man'
+            case '/recall' '/ingest' '/remember' '/show' '/list' '/search' '/why' '/working' '/forget' '/unforget' '/watch' '/consolidate' '/stats' '/doctor' '/reindex' '/audit' '/demo' '/config' '/daemon' '/model' '/judge' '/completion' '/man'
                 set path "$path/$word"
             case '/--color' '/--timeout'
                 set open 1
@@ -44,6 +44,8 @@ function __hindsight_path
             case '/stats/--color' '/stats/--timeout'
                 set open 1
             case '/doctor/--color' '/doctor/--timeout'
+                set open 1
+            case '/reindex/--color' '/reindex/--timeout'
                 set open 1
             case '/audit/quarantine' '/audit/release' '/audit/drop'
                 set path "$path/$word"
@@ -153,6 +155,7 @@ complete -c hindsight -n "__hindsight_at ''" -a 'watch' -d 'Watch what the daemo
 complete -c hindsight -n "__hindsight_at ''" -a 'consolidate' -d 'Distil sessions that are over and generalise lessons that recur'
 complete -c hindsight -n "__hindsight_at ''" -a 'stats' -d 'Show counts, sizes and how the daemon is'
 complete -c hindsight -n "__hindsight_at ''" -a 'doctor' -d 'Find out what is wrong and how to mend it'
+complete -c hindsight -n "__hindsight_at ''" -a 'reindex' -d 'Make derived data anew'
 complete -c hindsight -n "__hindsight_at ''" -a 'audit' -d 'Look through what waits for your decision'
 complete -c hindsight -n "__hindsight_at ''" -a 'demo' -d 'Show the whole loop on sample sessions'
 complete -c hindsight -n "__hindsight_at ''" -a 'config' -d 'Look at the settings and change them'
@@ -320,6 +323,15 @@ complete -c hindsight -n "__hindsight_at '/doctor'" -l color -x -a 'auto always 
 complete -c hindsight -n "__hindsight_at '/doctor'" -l timeout -x -d 'Longest wait for one answer (default 60).'
 complete -c hindsight -n "__hindsight_at '/doctor'" -l help -s h -d 'Show the help.'
 complete -c hindsight -n "__hindsight_at '/doctor'" -a 'sources'
+complete -c hindsight -n "__hindsight_at '/reindex'" -l from-events -d 'Also derive episodes, lessons and turns from the kept events.'
+complete -c hindsight -n "__hindsight_at '/reindex'" -l vectors -d 'Also embed every key anew; takes long.'
+complete -c hindsight -n "__hindsight_at '/reindex'" -l dry-run -d 'Only say what would happen.'
+complete -c hindsight -n "__hindsight_at '/reindex'" -l json -d 'Print one JSON document and nothing else on stdout.'
+complete -c hindsight -n "__hindsight_at '/reindex'" -l quiet -s q -d 'Leave out notes and progress.'
+complete -c hindsight -n "__hindsight_at '/reindex'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
+complete -c hindsight -n "__hindsight_at '/reindex'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
+complete -c hindsight -n "__hindsight_at '/reindex'" -l timeout -x -d 'Longest wait for one answer (default 60).'
+complete -c hindsight -n "__hindsight_at '/reindex'" -l help -s h -d 'Show the help.'
 complete -c hindsight -n "__hindsight_at '/audit'" -a 'quarantine' -d 'List what was held back because it seems to steer agents'
 complete -c hindsight -n "__hindsight_at '/audit'" -a 'release' -d 'Let held things in'
 complete -c hindsight -n "__hindsight_at '/audit'" -a 'drop' -d 'Refuse held things for good'

@@ -31,6 +31,7 @@ VERBS: dict[str, Verb] = {
     "consolidate": Verb("consolidate", LOOK),
     "stats": Verb("stats", LOOK),
     "doctor": Verb("doctor", LOOK),
+    "reindex": Verb("reindex", LOOK),
     "audit": Verb("audit", LOOK),
     "demo": Verb("demo", LOOK),
     "config": Verb("config", ADMIN),

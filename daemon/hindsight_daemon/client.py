@@ -43,6 +43,7 @@ from hindsight_daemon.protocol.documents import (
     ModelListResult,
     QuarantineResult,
     RecallResult,
+    ReindexResult,
     ReleaseResult,
     RememberResult,
     SearchResult,
@@ -328,6 +329,10 @@ class Client:
     ) -> ConsolidateResult:
         """Close tasks that are over and generalise lessons; see `ConsolidateParams`."""
         return self._verb("memory.consolidate", ConsolidateResult, params, on_progress=on_progress)
+
+    def reindex(self, *, on_progress: OnProgress | None = None, **params: Any) -> ReindexResult:
+        """Make derived data anew; see `ReindexParams`."""
+        return self._verb("store.reindex", ReindexResult, params, on_progress=on_progress)
 
     def working(self, session_id: str = "", **params: Any) -> WorkingResult:
         """Return the live state of sessions; see `WorkingParams`."""

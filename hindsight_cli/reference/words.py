@@ -116,6 +116,7 @@ SEE_ALSO: dict[str, tuple[str, ...]] = {
     "show": ("list", "why", "search"),
     "search": ("recall", "show"),
     "watch": ("ingest", "daemon"),
+    "reindex": ("doctor", "consolidate"),
     "consolidate": ("working", "why", "watch"),
     "list": ("recall", "show"),
     "why": ("show", "list"),

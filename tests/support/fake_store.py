@@ -85,7 +85,8 @@ class FakeStore:
             old = self.keys.get(key.id)
             if key.vector is None:
                 key = structs.replace(key, embedder="")
-                if old is not None and old.vector is not None and old.text == key.text:
+                kept = old is not None and old.vector is not None and not batch.fresh_vectors
+                if old is not None and kept and old.text == key.text:
                     key = structs.replace(key, vector=old.vector, embedder=old.embedder)
             self.keys[key.id] = key
         for event in batch.events:

@@ -215,6 +215,39 @@ class ConsolidateResult(Document, kw_only=True):
     schema: str = "hindsight.consolidate/1"
 
 
+class ReindexStep(Document, kw_only=True):
+    """What becomes of one memory: add, change, remove or `kept out` (removed by decision)."""
+
+    action: str
+    id: str
+    reason: str
+
+
+class ReindexResult(Document, kw_only=True):
+    """hindsight.reindex/1
+
+    `memories` were looked at, `rekeyed` of them got other keys, of `keys` in all. From events:
+    `sessions` were read again, `sessions_kept` have no whole tasks left and stay as they are.
+    """
+
+    memories: int = 0
+    keys: int = 0
+    rekeyed: int = 0
+    sessions: int = 0
+    sessions_kept: int = 0
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    kept_out: int = 0
+    turns: int = 0
+    generalised: int = 0
+    took_ms: float = 0.0
+    dry_run: bool = False
+    steps: list[ReindexStep] = []
+    warnings: list[Notice] = []
+    schema: str = "hindsight.reindex/1"
+
+
 class WorkingEntry(Document, kw_only=True):
     """One entry of a session's live state; `importance` is from 0 to 1."""
 

@@ -114,6 +114,15 @@ class ConsolidateParams(Document, kw_only=True):
     request_key: str = ""
 
 
+class ReindexParams(Document, kw_only=True):
+    """`from_events` also derives memories anew, `vectors` embeds every key anew."""
+
+    from_events: bool = False
+    vectors: bool = False
+    dry_run: bool = False
+    request_key: str = ""
+
+
 class WorkingParams(Document, kw_only=True):
     """`session_id` may be the beginning of one; without it, the live sessions of the project."""
 

@@ -143,7 +143,8 @@ class LanceStore:
             if self._folder.is_failing:
                 raise Busy(f"the tables cannot be written: {self._folder.last_failure}")
         vectors = self._given_vectors(batch)
-        vectors.update(await self._kept_vectors(batch.keys, vectors))
+        if not batch.fresh_vectors:
+            vectors.update(await self._kept_vectors(batch.keys, vectors))
         now = self._parts.clock.now()
 
         def job(db: sqlite3.Connection) -> list[OutboxRow]:

@@ -75,11 +75,12 @@ class WriteBatch(Record, frozen=True, kw_only=True):
     `memories` and `keys` are upserts by id; `removed` ids lose their memory row and all keys;
     `replace_keys_of` drops the existing keys of these memories before `keys` are written. Removals
     come first, so an id in both `removed` and `memories` ends up written. A key without vector
-    whose text is unchanged keeps the vector it has. Events are append-only: those whose id is
-    known are skipped, except `grown` ones, which replace a known event of their id (and are
-    skipped if there is none). `dropped_events` maps ids of events that go to their agents; these
-    ids stay known, so that reading a transcript again does not bring them back. `lifted` are ids
-    of tombstones that no longer hold. `held` are upserts by id of what waits for a person.
+    whose text is unchanged keeps the vector it has, unless `fresh_vectors` are wanted. Events are
+    append-only: those whose id is known are skipped, except `grown` ones, which replace a known
+    event of their id (and are skipped if there is none). `dropped_events` maps ids of events that
+    go to their agents; these ids stay known, so that reading a transcript again does not bring them
+    back. `lifted` are ids of tombstones that no longer hold. `held` are upserts by id of what waits
+    for a person.
     `working` are upserts by session, `working_gone` sessions
     without live state from now on. `progress` sets notes of background work by name; an empty
     text removes one.
@@ -111,6 +112,7 @@ class WriteBatch(Record, frozen=True, kw_only=True):
     judge_done: dict[str, str] = {}
     judge_use: tuple[JudgeUse, ...] = ()
     judge_answers: dict[str, str] = {}
+    fresh_vectors: bool = False
     request_key: str = ""
     response: str = ""
 
