@@ -15,7 +15,8 @@ from hindsight_daemon.protocol.params import ConsolidateParams, ForgetParams, He
 from hindsight_daemon.service import consolidation, generalise
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.consolidation import MOST_TRIES, consolidate, run
-from hindsight_daemon.service.memories import forget, why
+from hindsight_daemon.service.forget import forget
+from hindsight_daemon.service.memories import why
 from hindsight_daemon.service.quarantine import release
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.store.port import WriteBatch
@@ -168,10 +169,10 @@ def test_a_poisoned_item_is_set_aside_after_three_tries_and_can_be_let_go(
     poisoned = True
     learn = s.worker.learn
 
-    async def fails(job: Any) -> Any:
+    async def fails(job: Any, events_of: Any) -> Any:
         if poisoned and job.session.session_id == "bad":
             raise ValueError("cannot be read")
-        return await learn(job)
+        return await learn(job, events_of)
 
     monkeypatch.setattr(s.worker, "learn", fails)
     assert done(s).generalised == 1, "the others are not held up"

@@ -12,7 +12,7 @@ from hindsight_daemon.protocol.documents import ReindexResult
 from hindsight_daemon.protocol.params import ForgetParams, ReindexParams, RememberParams
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.consolidate import consolidate_session
-from hindsight_daemon.service.memories import forget
+from hindsight_daemon.service.forget import forget
 from hindsight_daemon.service.reindex import reindex
 from hindsight_daemon.service.remember import remember
 from hindsight_daemon.service.services import Services

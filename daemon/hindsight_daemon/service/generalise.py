@@ -35,6 +35,7 @@ from hindsight_daemon.errors import EmbedderUnavailable
 from hindsight_daemon.model import HistoryEntry, Key, Memory, Record, Trust
 from hindsight_daemon.service.filters import RETIRED
 from hindsight_daemon.service.keys import keys_for
+from hindsight_daemon.service.restated import screen
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.store.port import SearchFilter, WriteBatch
 
@@ -214,7 +215,7 @@ async def carry_out(s: Services, planned: Planned) -> Written:
 async def _write(
     s: Services, planned: Planned, members: Sequence[Memory], former: Memory | None
 ) -> Written:
-    screened = s.gate.screen(planned.text, trust=_trust(members))
+    screened = await screen(s, planned.text, trust=_trust(members), wait_s=None)
     if screened.is_refused:
         return Written(refused=screened.reason)
     memory = merged(s, planned.memory_id, screened.text, members, former)

@@ -25,6 +25,7 @@ from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.filters import RETIRED
 from hindsight_daemon.service.keys import keys_for
 from hindsight_daemon.service.learning import Learned, LearnJob
+from hindsight_daemon.service.restated import without_restated
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.service.turns import turns_of, with_turn_before
 from hindsight_daemon.store.port import SearchFilter, WriteBatch
@@ -131,18 +132,18 @@ async def _session(
     learned = await s.worker.learn(
         LearnJob(
             session=state,
-            events=events,
             known=_refined(stored.values()),
             tombstones=s.gate.tombstones,
             now=s.clock.now(),
             final=state.consolidated_events >= state.events,
             decisions=s.gate.decisions,
-        )
+        ),
+        lambda: s.store.events_of(session_id),
     )
     rebuilt = _Rebuilt()
     admission = Admission(s, actor=_ACTOR)
     async with s.admission_lock:
-        for one in learned:
+        for one in await without_restated(s, learned):
             await _task(s, one, stored, admission, rebuilt, result)
         await _turns(s, state, events, rebuilt, result)
         if params.dry_run:
