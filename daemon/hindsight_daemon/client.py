@@ -30,7 +30,6 @@ from hindsight_daemon.paths import Paths, resolve_paths
 from hindsight_daemon.protocol.document import Document
 from hindsight_daemon.protocol.documents import (
     Ack,
-    ConsolidateResult,
     DoctorResult,
     DropResult,
     ForgetResult,
@@ -43,7 +42,6 @@ from hindsight_daemon.protocol.documents import (
     ModelListResult,
     QuarantineResult,
     RecallResult,
-    ReindexResult,
     ReleaseResult,
     RememberResult,
     SearchResult,
@@ -51,13 +49,17 @@ from hindsight_daemon.protocol.documents import (
     StatusResult,
     UnforgetResult,
     WhyResult,
-    WorkingResult,
 )
 from hindsight_daemon.protocol.envelope import Reply, Request, encode_line, raise_error
 from hindsight_daemon.protocol.frames import MAX_FRAME_BYTES, LineBuffer
 from hindsight_daemon.protocol.handshake import HelloParams, HelloResult
 from hindsight_daemon.protocol.methods import METHODS
 from hindsight_daemon.protocol.params import Progress
+from hindsight_daemon.protocol.upkeep_documents import (
+    ConsolidateResult,
+    ReindexResult,
+    WorkingResult,
+)
 
 R = TypeVar("R", bound=Document)
 HELLO_TIMEOUT_S = 10.0

@@ -12,7 +12,7 @@ from hindsight_cli.context import AppContext, app_context, command_app
 from hindsight_cli.output import Output, plain
 from hindsight_cli.wording import count, project_name
 from hindsight_daemon.clock import SystemClock, new_id
-from hindsight_daemon.protocol.documents import ConsolidateResult, ConsolidateStep
+from hindsight_daemon.protocol.upkeep_documents import ConsolidateResult, ConsolidateStep
 
 app = command_app()
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from hindsight_cli.context import AppContext, app_context, command_app
+from hindsight_cli.history_text import history_lines
 from hindsight_cli.output import Output
 from hindsight_cli.transcript_text import spans_text
 from hindsight_cli.wording import exact
@@ -29,12 +30,7 @@ def lines_of(document: MemoryDocument, out: Output) -> list[str]:
         lines += ["", out.style("evidence", "bold")]
         lines += [line for link in memory["evidence"] for line in _evidence(link, out)]
     if document.history:
-        lines += ["", out.style("history", "bold")]
-        lines += [
-            f"  {exact(entry['at'])}  {entry['action']} by {entry['actor'] or 'hindsight'}"
-            + (f": {entry['reason']}" if entry["reason"] else "")
-            for entry in document.history
-        ]
+        lines += ["", out.style("history", "bold"), *history_lines(document.history, out)]
     return lines
 
 
@@ -65,6 +61,7 @@ def _facts(memory: dict[str, Any]) -> list[tuple[str, str]]:
         ("updated", exact(memory["updated_at"])),
         ("expires", exact(memory["expires_at"] or "")),
         ("pinned", "yes" if memory["pinned"] else ""),
+        ("seen in", f"{memory['support_count']} tasks" if memory["support_count"] > 1 else ""),
         ("supersedes", memory["supersedes"]),
         ("replaced by", memory["superseded_by"]),
         ("derived from", ", ".join(memory["derived_from"])),

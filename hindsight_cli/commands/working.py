@@ -11,7 +11,7 @@ from hindsight_cli.choices import AllProjects, Project
 from hindsight_cli.context import AppContext, app_context, command_app
 from hindsight_cli.output import Output, plain
 from hindsight_cli.wording import count, exact, project_name
-from hindsight_daemon.protocol.documents import WorkingEntry, WorkingResult, WorkingSession
+from hindsight_daemon.protocol.upkeep_documents import WorkingEntry, WorkingResult, WorkingSession
 
 _SHOWN_STEPS = 12
 

@@ -12,7 +12,7 @@ from hindsight_cli.app import run
 from hindsight_daemon.client import Client
 from hindsight_daemon.errors import NotFound
 from hindsight_daemon.paths import resolve_paths
-from hindsight_daemon.protocol.documents import WorkingSession
+from hindsight_daemon.protocol.upkeep_documents import WorkingSession
 from tests.support.claude_lines import ClaudeSession
 from tests.support.harness import kill_hard, running_daemon
 

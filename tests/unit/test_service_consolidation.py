@@ -10,8 +10,8 @@ from msgspec import structs
 
 from hindsight_daemon.errors import Busy, StorageFailed
 from hindsight_daemon.model import Memory
-from hindsight_daemon.protocol.documents import ConsolidateResult
 from hindsight_daemon.protocol.params import ConsolidateParams, ForgetParams, HeldParams, WhyParams
+from hindsight_daemon.protocol.upkeep_documents import ConsolidateResult
 from hindsight_daemon.service import consolidation, generalise
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.consolidation import MOST_TRIES, consolidate, run

@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import structs
 
 from hindsight_daemon.model import Memory, SessionState
-from hindsight_daemon.protocol.documents import ReindexResult
 from hindsight_daemon.protocol.params import ForgetParams, ReindexParams, RememberParams
+from hindsight_daemon.protocol.upkeep_documents import ReindexResult
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.consolidate import consolidate_session
 from hindsight_daemon.service.forget import forget

@@ -11,7 +11,6 @@ from msgspec import Struct
 from hindsight_daemon.protocol.document import Document
 from hindsight_daemon.protocol.documents import (
     Ack,
-    ConsolidateResult,
     DoctorResult,
     DropResult,
     ForgetResult,
@@ -23,7 +22,6 @@ from hindsight_daemon.protocol.documents import (
     ModelListResult,
     QuarantineResult,
     RecallResult,
-    ReindexResult,
     ReleaseResult,
     RememberResult,
     SearchResult,
@@ -31,7 +29,6 @@ from hindsight_daemon.protocol.documents import (
     StatusResult,
     UnforgetResult,
     WhyResult,
-    WorkingResult,
 )
 from hindsight_daemon.protocol.handshake import HelloParams, HelloResult
 from hindsight_daemon.protocol.params import (
@@ -56,6 +53,11 @@ from hindsight_daemon.protocol.params import (
     UnforgetParams,
     WhyParams,
     WorkingParams,
+)
+from hindsight_daemon.protocol.upkeep_documents import (
+    ConsolidateResult,
+    ReindexResult,
+    WorkingResult,
 )
 
 

@@ -21,8 +21,8 @@ from hindsight_daemon.engine.ending import Ending, judge
 from hindsight_daemon.engine.normalize import content_hash
 from hindsight_daemon.errors import Busy, StorageFailed
 from hindsight_daemon.model import Held, Memory, SessionState
-from hindsight_daemon.protocol.documents import ConsolidateResult, ConsolidateStep
 from hindsight_daemon.protocol.params import ConsolidateParams
+from hindsight_daemon.protocol.upkeep_documents import ConsolidateResult, ConsolidateStep
 from hindsight_daemon.service import generalise
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.consolidate import consolidate_session

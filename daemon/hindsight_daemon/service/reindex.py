@@ -17,8 +17,8 @@ from hindsight_daemon.engine.fusion import CONTEXT_KEY_KIND
 from hindsight_daemon.engine.judged import RULE
 from hindsight_daemon.errors import Busy
 from hindsight_daemon.model import DISTILLED_KINDS, Event, HistoryEntry, Key, Memory, SessionState
-from hindsight_daemon.protocol.documents import ReindexResult, ReindexStep
 from hindsight_daemon.protocol.params import ReindexParams
+from hindsight_daemon.protocol.upkeep_documents import ReindexResult, ReindexStep
 from hindsight_daemon.service import consolidation, generalise
 from hindsight_daemon.service.admission import Admission
 from hindsight_daemon.service.call import Call

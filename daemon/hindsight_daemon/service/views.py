@@ -23,6 +23,9 @@ def whole(memory: Memory, short_id: str) -> dict[str, Any]:
     for name, value in body.items():
         if isinstance(value, datetime):
             plain[name] = iso(value)
+    if not memory.support_count:
+        # What says the same was merged on the way in; its episodes are its supports.
+        plain["support_count"] = len(memory.derived_from)
     return {"id": memory.id, "short_id": short_id, "source": _source(memory), **plain}
 
 

@@ -13,8 +13,8 @@ from msgspec import structs
 from hindsight_daemon.engine import working as policy
 from hindsight_daemon.errors import NotFound
 from hindsight_daemon.model import SessionState, WorkingItem, WorkingState
-from hindsight_daemon.protocol.documents import WorkingEntry, WorkingResult, WorkingSession
 from hindsight_daemon.protocol.params import WorkingParams
+from hindsight_daemon.protocol.upkeep_documents import WorkingEntry, WorkingResult, WorkingSession
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.filters import projects_for
 from hindsight_daemon.service.services import Services
