@@ -238,7 +238,7 @@ def _wait_for(client: Client, path: Path, number: int, first: dict[str, Any]) ->
     word = f"zq{number}marker{number * 7919}"
     _append(path, first, f"please remember the word {word} for later", number)
     started = time.monotonic()
-    _until(lambda: bool(client.search(word).events), 30.0)
+    _until(lambda: bool(client.search(word).hits), 30.0)
     return time.monotonic() - started
 
 

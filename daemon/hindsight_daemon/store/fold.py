@@ -31,7 +31,7 @@ PAUSE_PER_ROUND = 4.0
 """Rounds of a lasting burst take a fifth of the time: fewer, larger ones cost less together."""
 PAUSE_LIMIT_S = 3.0
 ROUND_ROWS = 4_000
-ROUND_BYTES = 24 * 1024 * 1024
+ROUND_BYTES = 12 * 1024 * 1024
 KEPT_ROWS = 2_000
 """Folded rows that stay in the journal, to replay if the newest table version is lost."""
 FAILURES_BEFORE_SIFTING = 2

@@ -67,8 +67,8 @@ from hindsight_daemon.store.where import conditions, lance_literal, matches
 
 log = logging.getLogger(__name__)
 
-BACKLOG_ROWS = 30_000
-BACKLOG_BYTES = 96 * 1024 * 1024
+BACKLOG_ROWS = 20_000
+BACKLOG_BYTES = 40 * 1024 * 1024
 _EVENTS_AT_ONCE = 500
 _OVERFETCH_LIMIT = 200
 

@@ -18,6 +18,8 @@ from hindsight_daemon.store.port import KeyHit, SearchFilter
 from hindsight_daemon.store.where import matches
 
 _ROW_OVERHEAD_BYTES = 512
+_WAITING_KEYS = 1_000
+"""So many keys are indexed by the search that needs them; in a backfill most are folded before."""
 
 
 def row_bytes(row: OutboxRow) -> int:
@@ -42,6 +44,7 @@ class Overlay:
         self._queues: dict[Table, deque[OutboxRow]] = {table: deque() for table in Table}
         self._keys_of: dict[str, set[str]] = {}
         self._events_of: dict[str, dict[str, Event]] = {}
+        self._waiting: dict[str, Key] = {}
         self._postings: dict[str, dict[str, int]] = {}
         self._lengths: dict[str, int] = {}
         self._hidden: frozenset[str] | None = None
@@ -176,6 +179,7 @@ class Overlay:
 
     def search_terms(self, terms: Sequence[str], where: SearchFilter, limit: int) -> list[KeyHit]:
         """Return the best pending keys by BM25, best first."""
+        self._index_waiting()
         scores: dict[str, float] = {}
         for term in terms:
             postings = self._postings.get(term)
@@ -197,11 +201,18 @@ class Overlay:
 
     def _index(self, key: Key) -> None:
         self._keys_of.setdefault(key.memory_id, set()).add(key.id)
-        tokens = key.terms.split()
-        self._lengths[key.id] = len(tokens)
-        for token in tokens:
-            postings = self._postings.setdefault(token, {})
-            postings[key.id] = postings.get(key.id, 0) + 1
+        self._waiting[key.id] = key
+        if len(self._waiting) >= _WAITING_KEYS:
+            self._index_waiting()
+
+    def _index_waiting(self) -> None:
+        for key in self._waiting.values():
+            tokens = key.terms.split()
+            self._lengths[key.id] = len(tokens)
+            for token in tokens:
+                postings = self._postings.setdefault(token, {})
+                postings[key.id] = postings.get(key.id, 0) + 1
+        self._waiting.clear()
 
     def _forget(self, table: Table, row_id: str) -> None:
         row = self._rows[table].get(row_id)
@@ -220,6 +231,8 @@ class Overlay:
         siblings.discard(key.id)
         if not siblings:
             self._keys_of.pop(key.memory_id, None)
+        if self._waiting.pop(key.id, None) is not None:
+            return
         self._lengths.pop(key.id, None)
         for token in set(key.terms.split()):
             postings = self._postings.get(token)
