@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint types imports tests soak docs bench lock clean
+.PHONY: demo test lint types imports tests soak docs bench bench-smoke lock clean
 .DEFAULT_GOAL := test
 
 $(BIN)/python:
@@ -25,7 +25,7 @@ $(VENV)/dev.stamp: requirements/dev.txt pyproject.toml | $(BIN)/python
 demo: $(VENV)/demo.stamp          ## ingest sample sessions in a temporary home and recall from them
 	$(BIN)/hindsight demo
 
-test: lint types imports tests    ## everything that must pass
+test: lint types imports tests bench-smoke  ## everything that must pass
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
@@ -48,6 +48,9 @@ soak: $(VENV)/dev.stamp           ## long fault and soak runs, not part of `make
 
 docs: $(VENV)/dev.stamp           ## regenerate man pages, completions and the README's command table
 	$(BIN)/python -m hindsight_cli.reference --write
+
+bench-smoke: $(VENV)/dev.stamp    ## fail when recall finds less than the kept figures say
+	$(BIN)/python -m benchmarks.smoke
 
 bench: $(VENV)/dev.stamp          ## the figures of benchmarks/README.md
 	$(BIN)/python -m benchmarks.retrieval --data ../shared/bench

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from hindsight_daemon.engine.conversation import answering, asking, said_before, substance
+from hindsight_daemon.engine.conversation import answering, asking, said_before, stated, substance
 from hindsight_daemon.engine.fusion import KEYWORD, Candidate, fuse
 from hindsight_daemon.engine.terms import terms_text
 from hindsight_daemon.engine.weights import Asker, weigh
@@ -62,6 +62,18 @@ def test_the_turn_before_is_told_from_the_turn_even_if_both_have_lines() -> None
     own = "Ann: First line\nsecond line"
     assert said_before(f"Bob: One?\ntwo\n{own}", own) == "Bob: One?\ntwo"
     assert said_before("Bob: One?\nAnn: only", "") == "Bob: One?"
+
+
+def test_a_turn_stands_for_what_it_states_and_not_for_what_it_asks_in_passing() -> None:
+    own = "Ann: Can you recommend a hotel? By the way, I moved to Oslo last week."
+    assert stated(own) == "Ann: By the way, I moved to Oslo last week."
+    assert stated("小王: 推荐一家酒店好吗？我上周搬到了奥斯陆，就在那个老港口的旁边。") == (
+        "小王: 我上周搬到了奥斯陆，就在那个老港口的旁边。"
+    )
+
+
+def test_a_turn_that_hardly_states_anything_stands_for_all_it_says() -> None:
+    assert stated("Ann: Which hotel? Thanks!") == "Ann: Which hotel? Thanks!"
 
 
 def test_every_property_of_a_turn_is_named_in_its_factors() -> None:

@@ -91,6 +91,10 @@ def test_chinese_is_noticed() -> None:
         ("去年", "2025-01-01", "2026-01-01"),
         ("on 2026-02-28 it broke", "2026-02-28", "2026-03-01"),
         ("this year", "2026-01-01", "2027-01-01"),
+        ("what broke on October 13, 2025?", "2025-10-13", "2025-10-14"),
+        ("the meeting of 3rd of May", "2026-05-03", "2026-05-04"),
+        ("the 13 June 2025 release", "2025-06-13", "2025-06-14"),
+        ("what we used in 2024", "2024-01-01", "2025-01-01"),
     ],
 )
 def test_time_expressions_are_dated(text: str, since: str, until: str) -> None:
@@ -101,7 +105,15 @@ def test_time_expressions_are_dated(text: str, since: str, until: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["may I ask", "the last resort", "2月30日", "9999999 days ago", "2026-13-45", "march on"],
+    [
+        "may I ask",
+        "the last resort",
+        "2月30日",
+        "9999999 days ago",
+        "2026-13-45",
+        "march on",
+        "may 10000 rows",
+    ],
 )
 def test_what_is_no_date_is_left_alone(text: str) -> None:
     assert find_time(text, NOW) is None

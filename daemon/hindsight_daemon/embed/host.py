@@ -30,6 +30,7 @@ QUERY_CACHE_SIZE = 256
 _RERANK_GROUP = 4
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 _CJK_SHARE = 0.1
+_CJK_LANGUAGES = frozenset(("zh", "ja", "ko"))
 
 
 class ModelHost:
@@ -60,6 +61,8 @@ class ModelHost:
         self._spec: ModelSpec | None = None
         self._embedder: Slot[Embedder] | None = None
         self._reranker: Slot[Reranker] | None = None
+        self.reranks_cjk = True
+        """Whether the reranker may read Chinese, Japanese or Korean, as far as known."""
         self.model_id = ""
         self.dimension = 0
         self.languages: tuple[str, ...] = ()
@@ -119,6 +122,7 @@ class ModelHost:
             return
         self._rerank_problem = ""
         if spec is not None:
+            self.reranks_cjk = not spec.languages or bool(_CJK_LANGUAGES & set(spec.languages))
             self._reranker = Slot(lambda: self._load_reranker(spec), self._monotonic)
 
     def _load_embedder(self, spec: ModelSpec) -> Embedder:
@@ -264,7 +268,7 @@ def _in_words(error: EmbedderUnavailable) -> str:
 
 
 def _excludes_cjk(reranker: Reranker) -> bool:
-    return bool(reranker.languages) and not {"zh", "ja", "ko"} & set(reranker.languages)
+    return bool(reranker.languages) and not _CJK_LANGUAGES & set(reranker.languages)
 
 
 def _is_cjk(text: str) -> bool:

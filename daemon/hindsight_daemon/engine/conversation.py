@@ -22,7 +22,10 @@ _ANSWERS = 0.15
 _READ_CHARS = 2000
 _ASIDE = re.compile(r"\[[^\]\n]{1,400}\]|```.*?```", re.DOTALL)
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
-_QUESTION_END = re.compile(r"(?:[?？]|[吗呢么])[\"'”’)）\s]*$")
+_SENTENCE_AND_SPACE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*[\"'”’)）]*\s*|\n+")
+_SPEAKER = re.compile(r"[^\s:][^\n:]{0,39}: ")
+_HARDLY_CHARS = 20
+_QUESTION_END = re.compile(r"(?:[?？]|[吗呢么][。.]?)[\"'”’)）\s]*$")
 
 
 def substance(distinct_terms: int) -> float:
@@ -55,6 +58,28 @@ def said_before(context: str, own: str) -> str:
 def said_now(context: str) -> str:
     """Return the part of a context key that is the turn itself, as far as can be told."""
     return context.rpartition("\n")[2]
+
+
+def speaker_prefix(own: str) -> str:
+    """Return the `Name: ` that a turn's key starts with, empty if it has none."""
+    found = _SPEAKER.match(own)
+    return found[0] if found else ""
+
+
+def stated(own: str) -> str:
+    """Return what a turn states, without its questions; the whole if it hardly states anything.
+
+    "Can you recommend a hotel? By the way, I moved to Oslo." is to be found by its second half:
+    what was asked in passing says little about who asked it.
+    """
+    speaker = speaker_prefix(own)
+    kept = [
+        sentence
+        for sentence in _SENTENCE_AND_SPACE.findall(own[len(speaker) :])
+        if not _QUESTION_END.search(sentence)
+    ]
+    said = "".join(kept).strip()
+    return speaker + said if len(said) > _HARDLY_CHARS else own
 
 
 def _ends_in_question(text: str) -> bool:

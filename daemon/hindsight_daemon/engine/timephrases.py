@@ -199,6 +199,24 @@ _PHRASES: tuple[tuple[re.Pattern[str], _Dater], ...] = (
         lambda m, now: _weekday(_WEEKDAYS.index(m[1].lower()), now, last_week=False),
     ),
     (
+        _compile(rf"\b({'|'.join(_MONTHS)}) (\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,? (\d{{4}}))?\b"),
+        lambda m, now: _on_day(
+            int(m[3]) if m[3] else None, _MONTHS.index(m[1].lower()) + 1, int(m[2]), now
+        ),
+    ),
+    (
+        _compile(
+            rf"\b(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?({'|'.join(_MONTHS)})(?:,? (\d{{4}}))?\b"
+        ),
+        lambda m, now: _on_day(
+            int(m[3]) if m[3] else None, _MONTHS.index(m[2].lower()) + 1, int(m[1]), now
+        ),
+    ),
+    (
+        _compile(r"\b(?:in|during) (19\d{2}|20\d{2})\b"),
+        lambda m, now: _period("year", now.replace(year=int(m[1]), month=6, day=15), 0),
+    ),
+    (
         _compile(rf"\b(?:in|during|since|last|of) ({'|'.join(_MONTHS)})(?:,? (\d{{4}}))?\b"),
         lambda m, now: _named_month(
             _MONTHS.index(m[1].lower()) + 1, int(m[2]) if m[2] else None, now

@@ -11,7 +11,16 @@ from typing import Any
 import msgspec
 
 from hindsight_daemon.clock import new_id
-from hindsight_daemon.engine import fusion, packing, query, relevance, succession, weights
+from hindsight_daemon.engine import (
+    fusion,
+    packing,
+    query,
+    relevance,
+    reranking,
+    retelling,
+    succession,
+    weights,
+)
 from hindsight_daemon.errors import EmbedderUnavailable, UsageProblem
 from hindsight_daemon.ingest.redact import redact
 from hindsight_daemon.model import DISTILLED_KINDS, Memory
@@ -202,6 +211,7 @@ async def _rank(
         until=asked.query.until,
     )
     ranked = succession.newer_first(weights.weigh_all(candidates, asker), asked.query.terms)
+    ranked = retelling.newer_told_first(ranked, asked.query.terms, question=asked.query.text)
     return ranked[: asked.limit * 3]
 
 
@@ -278,7 +288,7 @@ async def _rerank(
     asked: Asked,
     found: list[tuple[weights.Weighed, Memory]],
 ) -> list[tuple[weights.Weighed, Memory]]:
-    """Put what a cross-encoder can read within its time first, in its order.
+    """Let a cross-encoder read as many of the first as it can within its time.
 
     `auto` asks it only if the configuration names a reranker: the bundled one costs more than all
     the rest together. It is never asked about languages it does not know.
@@ -286,20 +296,23 @@ async def _rerank(
     wanted = params.rerank == "on" or (
         params.rerank == "auto" and s.settings.embed.reranker not in ("auto", "none")
     )
-    if not wanted or asked.query.is_cjk or len(found) < 2:
+    is_foreign = asked.query.is_cjk and not s.models.reranks_cjk
+    if not wanted or is_foreign or len(found) < 2:
         return found
-    texts = [memory.text for _, memory in found]
+    texts = [reranking.passage(one.candidate, memory.text) for one, memory in found]
     budget_s = s.settings.recall.rerank_budget_ms / 1000
     try:
-        scores = await asyncio.to_thread(s.models.rerank, asked.query.text, texts, budget_s)
+        scores = await asyncio.to_thread(
+            s.models.rerank, asked.query.text, texts[: reranking.DEPTH], budget_s
+        )
     except EmbedderUnavailable as exc:
         if params.rerank == "on":
             raise
         _log.info("rerank.unavailable", extra={"facts": {"reason": exc.message}})
         return found
-    read = sorted(range(len(scores)), key=lambda n: -scores[n])
-    best = [(_with_rerank(found[n][0], scores[n]), found[n][1]) for n in read]
-    return best + found[len(scores) :]
+    order = reranking.mixed([one.final for one, _ in found[: len(scores)]], scores)
+    read = [(_with_rerank(found[n][0], scores[n]), found[n][1]) for n in order]
+    return read + found[len(scores) :]
 
 
 def _with_rerank(one: weights.Weighed, score: float) -> weights.Weighed:
