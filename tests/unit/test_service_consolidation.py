@@ -194,7 +194,7 @@ def test_an_item_that_kills_the_daemon_three_times_is_set_aside() -> None:
     s.clock.at = at(60 * 24)  # type: ignore[attr-defined]
     for _ in range(MOST_TRIES):
         # What a process leaves behind that dies while it works on the item.
-        asyncio.run(s.write(WriteBatch(progress={"consolidation:now": "session:bad"})))
+        asyncio.run(s.write(WriteBatch(progress={"consolidation:now": '["session:bad"]'})))
         asyncio.run(consolidation._former_tries(s))
     assert done(s).held == 1
     (held,) = asyncio.run(s.store.held(state="held"))
@@ -212,3 +212,23 @@ def test_a_failing_disk_is_not_the_items_fault(monkeypatch: pytest.MonkeyPatch) 
         done(s)
     assert asyncio.run(s.store.progress("consolidation:tries:")) == {}
     assert s.consolidation == ""
+
+
+def test_items_that_went_down_together_are_taken_one_at_a_time() -> None:
+    s = with_lessons()
+    states = [a_session(f"s{n}", events=1, last_at=at(n)) for n in range(3)]
+    left = '["session:s0", "session:s1"]'
+    asyncio.run(s.write(WriteBatch(sessions=tuple(states), progress={"consolidation:now": left})))
+    s.clock.at = at(60 * 24)  # type: ignore[attr-defined]
+    noted: list[str] = []
+    write = s.write
+
+    async def watched(batch: WriteBatch) -> None:
+        if batch.progress.get("consolidation:now"):
+            noted.append(batch.progress["consolidation:now"])
+        await write(batch)
+
+    s.write = watched  # type: ignore[method-assign]
+    assert done(s).sessions == 3
+    assert '["session:s0"]' in noted and '["session:s1"]' in noted
+    assert asyncio.run(s.store.progress("consolidation:")) == {}

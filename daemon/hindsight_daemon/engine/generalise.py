@@ -50,8 +50,13 @@ _MOST_CHARS = 1500
 
 _NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*")
 _SPAN = re.compile(r"`([^`\n]+)`")
-_MASK = re.compile(r"\d+|0x[0-9a-f]+|'[^']*'|\"[^\"]*\"|(?:[\w.@~-]*/)+[\w.@-]+", re.I)
-_REMEDY = re.compile(r"(?<=[`\w)）\]」”])\s*[:：](?=\s|[^\s\d/])\s*")
+_MASK = re.compile(
+    r"\b[a-z][a-z\d]*_\w*|\d+|0x[0-9a-f]+|'[^']*'|\"[^\"]*\"|(?:[\w.@~-]*/)+[\w.@-]+"
+)
+_FAILS = re.compile(
+    r"\b(?:fail|hang|crash|break|stop|abort|die|exit|report|error|time)\w*\b|报错|失败|出错|卡住|超时|崩溃",
+    re.I,
+)
 _NEGATION = re.compile(
     r"\b(?:never|not|don.?t|do not|doesn.?t|avoid|stop|without|no longer|isn.?t|aren.?t|cannot"
     r"|can.?t|won.?t|must not|instead of)\b|不要|不能|不准|不许|不得|不用|不再|禁止|严禁|切勿|请勿"
@@ -91,6 +96,8 @@ class Lesson(Record, frozen=True, kw_only=True):
     numbers: frozenset[str]
     circumstances: tuple[str, str]
     negations: int
+    prefers: frozenset[tuple[str, str]] = frozenset()
+    """What it prefers, and to what."""
     error_terms: frozenset[str] = frozenset()
 
     @property
@@ -129,21 +136,29 @@ def lesson_of(memory: Memory) -> Lesson:
     """Read a memory for grouping."""
     text = memory.text
     spans = _SPAN.findall(text)
-    # A colon inside a quoted error divides nothing.
-    parted = _REMEDY.search(_SPAN.sub(lambda m: "`" + "_" * len(m.group(1)) + "`", text))
-    divides = parted is not None and bool(spans)
-    head = text[: parted.start()] if parted is not None and divides else ""
-    remedy = text[parted.end() :] if parted is not None and divides else text
+    head, remedy = _divided(text)
+    circumstances = _circumstances(_SPAN.findall(head), memory.cwd)
     return Lesson(
         memory=memory,
         terms=frozenset(terms_of(text)),
         remedy=frozenset(terms_of(remedy)),
         names=frozenset(name.casefold() for name in (*entities_of(text), *spans)),
         numbers=frozenset(_NUMBER.findall(text)),
-        circumstances=_circumstances(_SPAN.findall(head), memory.cwd),
-        error_terms=frozenset(terms_of(_circumstances(_SPAN.findall(head), memory.cwd)[1])),
+        circumstances=circumstances,
+        error_terms=frozenset(terms_of(circumstances[1])),
         negations=len(_NEGATION.findall(text)) % 2,
+        prefers=frozenset(
+            (m["rather"].casefold(), m["than"].casefold()) for m in _RATHER.finditer(text)
+        ),
     )
+
+
+def _divided(text: str) -> tuple[str, str]:
+    """Return what a lesson says of when it holds, up to the quoted error, and what follows."""
+    spans = list(_SPAN.finditer(text))[:2]
+    if len(spans) == 2 and _FAILS.search(text, 0, spans[1].end()):
+        return text[: spans[1].end()], text[spans[1].end() :]
+    return "", text
 
 
 def _circumstances(spans: Sequence[str], cwd: str) -> tuple[str, str]:
@@ -152,7 +167,7 @@ def _circumstances(spans: Sequence[str], cwd: str) -> tuple[str, str]:
     command = decisive(spans[0], cwd)
     if command is None:
         return "", ""
-    error = " ".join(_MASK.sub("#", spans[1].casefold()).split())
+    error = " ".join(_MASK.sub("#", spans[1]).casefold().split())
     return f"{command.program} {command.subcommand}".strip(), error
 
 
@@ -198,19 +213,11 @@ def veto(one: Lesson, other: Lesson) -> str:
             return "their numbers differ"
         if one.names - other.names and other.names - one.names:
             return "they name different things"
-    if _reversed(one.memory.text, other.memory.text):
+    if any((than, rather) in other.prefers for rather, than in one.prefers):
         return "one prefers what the other rejects"
     if one.memory.kind != "solution" and (slot := _other_value(one, other)):
         return f"one says {slot[0]} where the other says {slot[1]}"
     return ""
-
-
-def _reversed(one: str, other: str) -> bool:
-    """Tell whether one text prefers A to B and the other B to A."""
-    mine = {(m["rather"].casefold(), m["than"].casefold()) for m in _RATHER.finditer(one)}
-    return any(
-        (m["than"].casefold(), m["rather"].casefold()) in mine for m in _RATHER.finditer(other)
-    )
 
 
 def _other_value(one: Lesson, other: Lesson) -> tuple[str, str] | None:

@@ -34,7 +34,10 @@ from hindsight_daemon.store.port import WriteBatch
 
 MOST_TRIES = 3
 _UNDER_WAY = "consolidation:now"
+_ALONE = "consolidation:alone"
 _TRIES = "consolidation:tries:"
+_TOGETHER = 25
+"""Items that are written down at once as under way: each time costs an fsync."""
 _MAX_STEPS = 1000
 _log = logging.getLogger("hindsight.consolidation")
 
@@ -54,6 +57,9 @@ class _Run(Struct):
     deadline: float
     room: int
     tries: dict[str, Tries]
+    alone: set[str]
+    """Items of which one may have taken the daemon down: each is written down by itself."""
+    noted: frozenset[str] = frozenset()
 
     @property
     def is_over(self) -> bool:
@@ -108,6 +114,7 @@ async def run(
             deadline=started + budget.max_s,
             room=budget.max_items,
             tries=await _former_tries(s),
+            alone=await _suspects(s),
         )
         await _sessions(s, state, project, call or Call())
         await _projects(s, state, project, call or Call())
@@ -177,6 +184,7 @@ async def _planned(s: Services, project: str) -> ConsolidateResult:
 
 async def _sessions(s: Services, run: _Run, project: str, call: Call) -> None:
     due = [pair for pair in await _due(s, project) if pair[1].is_over]
+    items = [_session_item(state) for state, _ in due]
     for number, (state, ending) in enumerate(due):
         if run.is_over:
             run.result.remaining += len(due) - number
@@ -186,7 +194,8 @@ async def _sessions(s: Services, run: _Run, project: str, call: Call) -> None:
         async def work(state: SessionState = state) -> None:
             await _session(s, run.result, state)
 
-        if await _item(s, run, _session_item(state), f"session {state.session_id}", work):
+        await _note(s, run, items[number : number + _TOGETHER])
+        if await _item(s, run, items[number], f"session {state.session_id}", work):
             run.result.sessions += 1
             _tell(
                 run.result,
@@ -312,7 +321,7 @@ async def _item(
         run.result.held += 1
         return False
     run.room -= 1
-    await s.write(WriteBatch(progress={_UNDER_WAY: item}))
+    await _note(s, run, [item])
     try:
         await work()
     except asyncio.CancelledError:
@@ -329,6 +338,18 @@ async def _item(
     if tried is not None:
         await s.write(WriteBatch(progress={_TRIES + item: ""}))
     return True
+
+
+async def _note(s: Services, run: _Run, items: list[str]) -> None:
+    """Write down that the first of these items is under way, with those that follow it."""
+    if items[0] in run.noted:
+        return
+    together = [items[0]]
+    if items[0] not in run.alone:
+        together += [item for item in items[1:] if item not in run.alone]
+    run.noted = frozenset(together)
+    note = msgspec.json.encode(together).decode()
+    await s.write(WriteBatch(progress={_UNDER_WAY: note}))
 
 
 async def _failed(s: Services, run: _Run, item: str, what: str, why: str) -> None:
@@ -353,6 +374,7 @@ async def _failed(s: Services, run: _Run, item: str, what: str, why: str) -> Non
         tries = Tries(count=count, why=why, held_id=one.id)
         run.result.held += 1
     run.tries[item] = tries
+    run.noted = frozenset()
     note = msgspec.json.encode(tries).decode()
     await s.write(WriteBatch(held=held, progress={_TRIES + item: note, _UNDER_WAY: ""}))
 
@@ -365,11 +387,24 @@ async def _former_tries(s: Services, *, is_dry: bool = False) -> dict[str, Tries
         for name, value in notes.items()
         if name.startswith(_TRIES)
     }
-    item = notes.get(_UNDER_WAY)
-    if item and not is_dry:
-        run = _Run(ConsolidateResult(state=""), deadline=0, room=0, tries=tries)
-        await _failed(s, run, item, item.replace(":", " ", 1), "the daemon ended meanwhile")
+    left = msgspec.json.decode(notes.get(_UNDER_WAY) or "[]", type=list[str])
+    if is_dry or not left:
+        return tries
+    if len(left) == 1:
+        run = _Run(ConsolidateResult(state=""), deadline=0, room=0, tries=tries, alone=set())
+        what = left[0].replace(":", " ", 1)
+        await _failed(s, run, left[0], what, "the daemon ended meanwhile")
+    else:
+        # Any of them may have done it; the next run takes them one at a time.
+        alone = sorted({*left, *await _suspects(s)})
+        note = msgspec.json.encode(alone).decode()
+        await s.write(WriteBatch(progress={_ALONE: note, _UNDER_WAY: ""}))
     return tries
+
+
+async def _suspects(s: Services) -> set[str]:
+    note = (await s.store.progress(_ALONE)).get(_ALONE) or "[]"
+    return set(msgspec.json.decode(note, type=list[str]))
 
 
 async def _is_set_aside(s: Services, tries: Tries | None) -> bool:
@@ -379,5 +414,4 @@ async def _is_set_aside(s: Services, tries: Tries | None) -> bool:
 
 
 async def _clear(s: Services) -> None:
-    if await s.store.progress(_UNDER_WAY):
-        await s.write(WriteBatch(progress={_UNDER_WAY: ""}))
+    await s.write(WriteBatch(progress={_UNDER_WAY: "", _ALONE: ""}))
