@@ -11,6 +11,8 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,9 @@ from hindsight_daemon.embed.host import ModelHost
 from hindsight_daemon.engine import restatement
 from hindsight_daemon.engine.normalize import normalize
 from hindsight_daemon.engine.restatement import statement_of
+from hindsight_daemon.model import Tombstone
 from hindsight_daemon.paths import resolve_paths
+from hindsight_daemon.service.gate import Gate
 
 PAIRS = Path(__file__).parent / "labelled" / "tombstones.jsonl"
 FLOORS = (0.0, 0.85, 0.9, 0.92, 0.94, 0.96, 0.98)
@@ -74,6 +78,46 @@ def blocked_share(
     }
 
 
+_CYRILLIC = str.maketrans("aeopcxi", "аеорсхі")
+DISGUISES: dict[str, Callable[[str], str]] = {
+    "as it was": lambda text: text,
+    "in capitals": str.upper,
+    "with a lead-in": lambda text: f"Remember: {text}",
+    "with a Chinese lead-in": lambda text: f"请记住：{text}",
+    "confirmed": lambda text: f"We confirmed that {text[0].lower()}{text[1:]}",
+    "with thanks": lambda text: f"{text.rstrip('.。')}, thanks!",
+    "full width": lambda text: "".join(
+        chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else "\u3000" if c == " " else c for c in text
+    ),
+    "invisible characters": lambda text: "\u200b".join(text),
+    "soft hyphens": lambda text: text.replace("a", "a\u00ad").replace("的", "的\u00ad"),
+    "Cyrillic letters": lambda text: text.translate(_CYRILLIC),
+    "accents": lambda text: text.replace("e", "é").replace("a", "à"),
+    "quoted": lambda text: f"“{text}”",
+    "markup": lambda text: f"**{text}**",
+    "more blanks": lambda text: text.replace(" ", "   "),
+    "no full stop": lambda text: text.rstrip(".。"),
+    "as a list item": lambda text: f"- {text}",
+    "variation selectors": lambda text: text.replace("e", "e\ufe0f").replace("是", "是\ufe0f"),
+    "over two lines": lambda text: text.replace(" ", "\n", 1),
+}
+"""What somebody may do to a statement to have it kept again."""
+
+
+def resurrections(rows: list[dict[str, Any]]) -> dict[str, int]:
+    """Try to bring back every forgotten statement in every disguise, by every sort of writer."""
+    tried = returned = 0
+    for text in dict.fromkeys(row["forgotten"] for row in rows):
+        tombstone = Tombstone(
+            id="t", normalized_text=normalize(text), memory_id="m", since=datetime.now(UTC)
+        )
+        for disguise in DISGUISES.values():
+            for trust in ("user", "agent"):
+                tried += 1
+                returned += not Gate([tombstone]).screen(disguise(text), trust=trust).is_refused  # type: ignore[arg-type]
+    return {"tried": tried, "returned": returned}
+
+
 def measure(embedder: str) -> dict[str, Any]:
     """Return all figures."""
     rows = pairs()
@@ -86,6 +130,7 @@ def measure(embedder: str) -> dict[str, Any]:
             if similar:
                 share = blocked_share(part, similar, restatement.SIMILARITY_FLOOR)
                 found["by"][f"{half} {lang} with the model"] = share
+    found["resurrections"] = resurrections(rows)
     for floor in FLOORS if similar else ():
         found["floors"][str(floor)] = blocked_share(rows, similar, floor)
     return found
@@ -103,6 +148,8 @@ def main() -> None:
         rows = [(key, *share.values()) for key, share in found[name].items()]
         if rows:
             print(report.table(head, rows), end="\n\n")
+    tried = found["resurrections"]
+    print(f"resurrections: {tried['returned']} of {tried['tried']} came back")
     if options.json:
         report.save(options.json, {**found, "machine": report.machine()})
 

@@ -16,11 +16,12 @@ LEAD_INS = re.compile(
     r"|(?:as a (?:reminder|rule)|for the record|in fact|as (?:i|we) said|once more|from now on"
     r"|as (?:you|we) know|to repeat)[\s,:-]*"
     r"|it (?:is|was) (?:true|confirmed|known|clear|a fact|established) that\b\s*"
-    r"|(?:i|we|they|the (?:user|team)|user) (?:confirm|confirmed|repeat|said|say|says|agreed"
-    r"|verified|learned|found|know|think|believe|note|noted)(?: out)?(?: that\b)?[\s,:]*"
+    r"|(?:i|we|they|the (?:user|team)|user) (?:confirmed|confirm|repeat|said|says|say|agreed"
+    r"|verified|learned|found|know|think|believe|noted|note)\b(?: out)?(?: that\b)?[\s,:]*"
     r"|(?:请?记住|请?记得|请?注意|备注|提醒(?:一下|你)?|顺便说一下|顺便|另外|再说一遍|再次确认"
     r"|(?:我们)?确认(?:一下|过)?|事实上|其实|总之|(?:我|我们|用户)(?:说过?|认为|发现|确认)|重要|更新"
-    r"|以后|从现在起|别忘了|不要忘记|好的?|嗯)[了,:：，。!！\s]*)+"
+    r"|以后|从现在起|别忘了|不要忘记|好的?|嗯)[了,:：，。!！\s]*)+",
+    re.ASCII,
 )
 TRAILERS = re.compile(
     r"(?:[\s,;.!?-]*(?:\b(?:please|thanks|thank you|ok(?:ay)?|right|again|indeed|for sure|now"

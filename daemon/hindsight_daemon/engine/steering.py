@@ -21,6 +21,7 @@ from hindsight_daemon.engine.steering_rules import (
     ENCODED_ORDER,
     FETCH_AND_RUN,
     MENTIONS,
+    ORDERS,
     RULES_FOR_ALL,
     RULES_FOR_OTHERS,
     SENSITIVE,
@@ -37,6 +38,9 @@ _HIDDEN = re.compile(
     "[\u00ad\u180e\u200b\u2060-\u2064\ufeff]|(?<=[a-zA-Z])[\u200c\u200d](?=[a-zA-Z])"
 )
 _MANY_HIDDEN = 8
+_CODES = ("Base64", "hex", "ROT13", "reversal")
+"""Disguises in which nothing harmless is said."""
+
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}(?:\s+[A-Za-z0-9+/_-]{20,}={0,2})*")
 _HEX = re.compile(r"(?:\\x|0x|%)?[0-9a-fA-F]{2}(?:[\s,:]{0,2}(?:\\x|0x|%)?[0-9a-fA-F]{2}){11,}")
 _ESCAPES = re.compile(r"\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}")
@@ -55,7 +59,21 @@ _COMMON = re.compile(
 )
 _ORDER_NEEDLES = (
     *("ignor", "disregard", "overrid", "bypass", "overlook", "discard", "forget", "obey", "follow"),
-    *("set aside", "<|", "[inst", "<<sys", "<system", "</system", "system message", "im_start"),
+    *(
+        "set aside",
+        "attention",
+        "notice",
+        "不要管",
+        "不用管",
+        "别管",
+        "<|",
+        "[inst",
+        "<<sys",
+        "<system",
+        "</system",
+        "system message",
+        "im_start",
+    ),
     *("忽略", "无视", "忘", "绕过", "遵守", "理会", "推翻", "系统消息", "系统指令", "【系统"),
 )
 _CONFIRM = (
@@ -109,6 +127,8 @@ def steers(text: str, *, is_own_word: bool = False) -> str:
     for disguise, view in _views(text, plain):
         if reason := _first(every_rule if disguise != "spelling" else rules, view):
             return f"{reason}, hidden by {disguise}"
+        if disguise in _CODES and ORDERS.search(view):
+            return f"hides an order by {disguise}"
     return ""
 
 

@@ -35,7 +35,8 @@ def _rule(reason: str, needles: str, *patterns: str) -> Rule:
 _DROP = (
     r"(?:ignor(?:e|ing)|overlook(?:ing)?|disregard(?:ing)?|forget(?:ting)?|overrid(?:e|ing)"
     r"|bypass(?:ing)?"
-    r"|discard(?:ing)?|set aside|throw away|stop (?:following|obeying)|do not (?:follow|obey)"
+    r"|discard(?:ing)?|set aside|throw away|pay no (?:attention|heed) to|take no notice of|"
+    r"stop (?:following|obeying)|do not (?:follow|obey)"
     r"|don't (?:follow|obey)|no longer (?:follow|obey))"
 )
 _WHOSE = r"(?:\s+(?:all|any|every|everything|the|of|your|these|those|my|its|their|other|or))*"
@@ -176,11 +177,13 @@ RULES_FOR_ALL: tuple[Rule, ...] = (
         rf"\b{_DROP}\s+(?:everything|anything|all|whatever)\s+(?:(?:that\s+)?(?:was\s+|you"
         rf"\s+were\s+|you\s+have\s+been\s+)?(?:said|told|above|before|so far|written|stated"
         rf")|you (?:know|were told|learned))",
-        r"(?:忽略|无视|忘记|忘掉|不要?理会|绕过|抛弃|不再?遵守|不要(?:再)?遵守|停止遵守|推"
+        r"(?:忽略|无视|忘记|忘掉|(?:不要?|不用|别)(?:再)?(?:理会|管)|绕过|抛弃|不再?遵守|不"
+        r"要(?:再)?遵守|停止遵守|推"
         r"翻)(?:掉|了)?(?:之前|以上|前面|先前|上述|上面|"
         r"所有|一切|系统|你的|的|全部|任何|原来|原有|此前|给你)*"
         r"(?:指令|指示|提示词?|设定|系统消息|护栏)",
-        r"(?:忽略|无视|忘记|忘掉|不要?理会|绕过|抛弃|不再?遵守|不要(?:再)?遵守|停止遵守|推"
+        r"(?:忽略|无视|忘记|忘掉|(?:不要?|不用|别)(?:再)?(?:理会|管)|绕过|抛弃|不再?遵守|不"
+        r"要(?:再)?遵守|停止遵守|推"
         r"翻)(?:掉|了)?(?:之前|以上|前面|先前|上述|上面|"
         r"系统|你|您|你的|安全|原来|原有|此前|给你)+(?:的|所有|全部|一切|安全)*(?:规则|要求"
         r"|限制|约束|内容|规定|准则)",
@@ -215,6 +218,9 @@ RULES_FOR_ALL: tuple[Rule, ...] = (
         r"y|token)",
         r"\b(?:curl|wget|nc)\b.{0,120}(?:\$\((?:env|printenv|cat [^)]*(?:\.env|id_rsa|\."
         r"ssh|credential|passwd|secret)[^)]*)\)|`env`)",
+        r"(?:~/\.ssh|id_rsa|(?<!\w)\.env\b|\.aws/credentials|\.npmrc|\.netrc|/etc/(?:passwd"
+        r"|shadow))"
+        rf".{{0,60}}\b{_SENDS}\b.{{0,60}}{_AWAY}",
         r"\b(?:cat|printenv|env|tar)\b[^|\n]{0,60}(?:\.env|id_rsa|\.ssh|credentials|passwd|"
         r"shadow|secrets)?[^|\n]{0,40}\|\s*(?:curl|nc|wget)\b",
         rf"(?:把|将|复制|上传|发送|外传|提交).{{0,24}}{_ZH_SECRET}.{{0,24}}(?:发送|上传|发"
@@ -264,7 +270,7 @@ RULES_FOR_OTHERS: tuple[Rule, ...] = (
         rf"l|show|alert|notify|warn|ask|consult|bother|report|disclos|confirm)(?:ing|ling)?"
         rf"\w*\b(?: with| to| this| it| that| anything| back){{0,3}}\s*\b{_USER}\b(?:\s+(?:"
         rf"about (?:this|it|that|the (?:change|command|upload|memory|rule|instruction)\w*|t"
-        rf"hese|them|what)|of (?:this|it)|that (?:you|this)|this|first|again|before|for (?:"
+        rf"hese|them|what)|of (?:this|it)|that (?:you|this|we)|this|first|again|before|for (?:"
         rf"permission|confirmation|approval)|what you)\b|\s*[.,;!]|\s*$| and\b| when you\b)",
         rf"\b(?:do not|don't|never|without|avoid) let(?:ting)? {_USER} (?:know|see|notice|f"
         rf"ind out|realise|realize|learn)\b",
@@ -532,6 +538,12 @@ ENCODED_ORDER = re.compile(
     r".{0,20}\b(?:run|follow|execute|obey|apply|do (?:it|what)|carry out|comply|eval)\b"
     r"|(?:解码|解密|还原|反转|base64).{0,40}(?:并|然后|再|后)(?:运行|执行|照做|遵守|遵从|服从)"
 )
+ORDERS = re.compile(
+    r"\b(?:never|do not|don't|always|must|send|delete|run|execute|reveal|approve|tell|upload)\b"
+    r"|不要|必须|忽略|执行|运行|发送|上传|删除",
+    re.ASCII,
+)
+"""What orders sound like, for texts that had to be decoded."""
 MENTIONS = re.compile(
     r"\b(?:detect|block|filter|reject|strip|sanit|flag|guard|attack|inject|jailbreak|exploi"
     r"t|malicious"

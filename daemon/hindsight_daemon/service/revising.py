@@ -13,6 +13,7 @@ from hindsight_daemon.engine.task import Episode, Task
 from hindsight_daemon.model import DISTILLED_KINDS, HistoryEntry, Memory
 from hindsight_daemon.service.admission import Admission
 from hindsight_daemon.service.learning import Learned, LearnJob, Lesson, memories_of
+from hindsight_daemon.service.restated import without_restated
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.store.port import JudgeJob, WriteBatch
 
@@ -34,7 +35,7 @@ async def revise(
         if standing is None or standing.source_hash != job.digest:
             await s.write(WriteBatch(judge_done={job.id: job.digest}))
             return
-        learned = memories_of(learn_job, task, better, job.id)
+        (learned,) = await without_restated(s, [memories_of(learn_job, task, better, job.id)])
         await _write(s, learned, standing, known, job, f"refined by {model}")
 
 
