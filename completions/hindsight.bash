@@ -20,7 +20,7 @@ _hindsight_walk() {
             continue
         fi
         case "$path/$word" in
-            /recall|/ingest|/remember|/show|/list|/search|/why|/working|/forget|/unforget|/watch|/consolidate|/stats|/doctor|/reindex|/audit|/demo|/config|/daemon|/model|/judge|/completion|/man) path="$path/$word" ;;
+            /recall|/ingest|/remember|/show|/list|/search|/why|/working|/forget|/unforget|/watch|/consolidate|/stats|/doctor|/reindex|/audit|/demo|/mcp|/config|/daemon|/model|/judge|/completion|/man) path="$path/$word" ;;
             /recall/--limit|/recall/-n|/recall/--budget|/recall/--project|/recall/-p|/recall/--layer|/recall/--kind|/recall/-k|/recall/--task-type|/recall/--since|/recall/--until|/recall/--include|/recall/--rerank|/recall/--format|/recall/-f) open=$word ;;
             /ingest/--source|/ingest/--project|/ingest/-p|/ingest/--session|/ingest/--since) open=$word ;;
             /remember/--kind|/remember/-k|/remember/--scope|/remember/--importance|/remember/--ttl|/remember/--tag|/remember/--project|/remember/-p) open=$word ;;
@@ -34,8 +34,10 @@ _hindsight_walk() {
             /audit/quarantine/--limit|/audit/quarantine/-n) open=$word ;;
             /audit/release/--reason) open=$word ;;
             /audit/drop/--reason) open=$word ;;
+            /mcp/--agent) open=$word ;;
             /config/show|/config/get|/config/set|/config/path|/config/validate|/config/edit) path="$path/$word" ;;
             /daemon/status|/daemon/start|/daemon/stop|/daemon/restart|/daemon/logs|/daemon/run|/daemon/install) path="$path/$word" ;;
+            /daemon/--port) open=$word ;;
             /daemon/logs/--lines|/daemon/logs/-n) open=$word ;;
             /model/list|/model/install) path="$path/$word" ;;
             /judge/show|/judge/try) path="$path/$word" ;;
@@ -112,7 +114,9 @@ _hindsight() {
             /audit/quarantine) own='--limit -n --all' ;;
             /audit/release) own='--reason --dry-run' ;;
             /audit/drop) own='--reason --dry-run --yes -y' ;;
+            /mcp) own='--agent' ;;
             /config/show) own='--origin' ;;
+            /daemon) own='--http --port' ;;
             /daemon/logs) own='--follow -f --lines -n' ;;
             /daemon/install) own='--dry-run' ;;
             /model/install) own='--download' ;;
@@ -124,7 +128,7 @@ _hindsight() {
         return
     fi
     case "$path" in
-        "") _hindsight_words 'recall ingest remember show list search why working forget unforget watch consolidate stats doctor reindex audit demo config daemon model judge completion man' ;;
+        "") _hindsight_words 'recall ingest remember show list search why working forget unforget watch consolidate stats doctor reindex audit demo mcp config daemon model judge completion man' ;;
         /ingest) _hindsight_paths -f ;;
         /show) _hindsight_ids ;;
         /why) _hindsight_ids ;;

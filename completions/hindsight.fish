@@ -13,7 +13,7 @@ function __hindsight_path
             continue
         end
         switch "$path/$word"
-            case '/recall' '/ingest' '/remember' '/show' '/list' '/search' '/why' '/working' '/forget' '/unforget' '/watch' '/consolidate' '/stats' '/doctor' '/reindex' '/audit' '/demo' '/config' '/daemon' '/model' '/judge' '/completion' '/man'
+            case '/recall' '/ingest' '/remember' '/show' '/list' '/search' '/why' '/working' '/forget' '/unforget' '/watch' '/consolidate' '/stats' '/doctor' '/reindex' '/audit' '/demo' '/mcp' '/config' '/daemon' '/model' '/judge' '/completion' '/man'
                 set path "$path/$word"
             case '/--color' '/--timeout'
                 set open 1
@@ -59,6 +59,8 @@ function __hindsight_path
                 set open 1
             case '/demo/--color' '/demo/--timeout'
                 set open 1
+            case '/mcp/--agent' '/mcp/--color' '/mcp/--timeout'
+                set open 1
             case '/config/show' '/config/get' '/config/set' '/config/path' '/config/validate' '/config/edit'
                 set path "$path/$word"
             case '/config/--color' '/config/--timeout'
@@ -77,7 +79,7 @@ function __hindsight_path
                 set open 1
             case '/daemon/status' '/daemon/start' '/daemon/stop' '/daemon/restart' '/daemon/logs' '/daemon/run' '/daemon/install'
                 set path "$path/$word"
-            case '/daemon/--color' '/daemon/--timeout'
+            case '/daemon/--port' '/daemon/--color' '/daemon/--timeout'
                 set open 1
             case '/daemon/status/--color' '/daemon/status/--timeout'
                 set open 1
@@ -158,6 +160,7 @@ complete -c hindsight -n "__hindsight_at ''" -a 'doctor' -d 'Find out what is wr
 complete -c hindsight -n "__hindsight_at ''" -a 'reindex' -d 'Make derived data anew'
 complete -c hindsight -n "__hindsight_at ''" -a 'audit' -d 'Look through what waits for your decision'
 complete -c hindsight -n "__hindsight_at ''" -a 'demo' -d 'Show the whole loop on sample sessions'
+complete -c hindsight -n "__hindsight_at ''" -a 'mcp' -d 'Serve MCP on standard input and output, for an agent to run'
 complete -c hindsight -n "__hindsight_at ''" -a 'config' -d 'Look at the settings and change them'
 complete -c hindsight -n "__hindsight_at ''" -a 'daemon' -d 'Start, stop and look after the daemon'
 complete -c hindsight -n "__hindsight_at ''" -a 'model' -d 'See which models there are and make one usable'
@@ -374,6 +377,13 @@ complete -c hindsight -n "__hindsight_at '/demo'" -l verbose -s v -d 'Say more o
 complete -c hindsight -n "__hindsight_at '/demo'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
 complete -c hindsight -n "__hindsight_at '/demo'" -l timeout -x -d 'Longest wait for one answer (default 60).'
 complete -c hindsight -n "__hindsight_at '/demo'" -l help -s h -d 'Show the help.'
+complete -c hindsight -n "__hindsight_at '/mcp'" -l agent -x -d 'Who reads and writes; else the client\'s own name.'
+complete -c hindsight -n "__hindsight_at '/mcp'" -l json -d 'Print one JSON document and nothing else on stdout.'
+complete -c hindsight -n "__hindsight_at '/mcp'" -l quiet -s q -d 'Leave out notes and progress.'
+complete -c hindsight -n "__hindsight_at '/mcp'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
+complete -c hindsight -n "__hindsight_at '/mcp'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
+complete -c hindsight -n "__hindsight_at '/mcp'" -l timeout -x -d 'Longest wait for one answer (default 60).'
+complete -c hindsight -n "__hindsight_at '/mcp'" -l help -s h -d 'Show the help.'
 complete -c hindsight -n "__hindsight_at '/config'" -a 'show' -d 'Show all settings that are in force, as TOML'
 complete -c hindsight -n "__hindsight_at '/config'" -a 'get' -d 'Print the value of one setting'
 complete -c hindsight -n "__hindsight_at '/config'" -a 'set' -d 'Set one setting in the configuration file'
@@ -430,6 +440,8 @@ complete -c hindsight -n "__hindsight_at '/daemon'" -a 'restart' -d 'Stop the da
 complete -c hindsight -n "__hindsight_at '/daemon'" -a 'logs' -d 'Show the daemon\'s log'
 complete -c hindsight -n "__hindsight_at '/daemon'" -a 'run' -d 'Run the daemon in the foreground, for service managers and debugging'
 complete -c hindsight -n "__hindsight_at '/daemon'" -a 'install' -d 'Hand the daemon to systemd or launchd'
+complete -c hindsight -n "__hindsight_at '/daemon'" -l http -d 'Serve MCP over HTTP on loopback, and say where.'
+complete -c hindsight -n "__hindsight_at '/daemon'" -l port -x -d 'Port for it; 0: any free one.'
 complete -c hindsight -n "__hindsight_at '/daemon'" -l json -d 'Print one JSON document and nothing else on stdout.'
 complete -c hindsight -n "__hindsight_at '/daemon'" -l quiet -s q -d 'Leave out notes and progress.'
 complete -c hindsight -n "__hindsight_at '/daemon'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'

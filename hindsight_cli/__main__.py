@@ -34,6 +34,12 @@ def _carry_out(argv: list[str]) -> int:
             return 130
         if code is not None:
             return code
+    if argv[:1] == ["mcp"]:
+        from hindsight_cli import relay
+
+        code = relay.main(argv[1:])
+        if code is not None:
+            return code
     if argv[:1] == ["__ids"]:
         from hindsight_cli import complete_ids
 

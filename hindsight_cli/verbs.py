@@ -14,6 +14,7 @@ class Verb(NamedTuple):
 
 DAILY = "Memory"
 LOOK = "Insight"
+AGENTS = "Agents"
 ADMIN = "Set-up"
 
 VERBS: dict[str, Verb] = {
@@ -34,6 +35,7 @@ VERBS: dict[str, Verb] = {
     "reindex": Verb("reindex", LOOK),
     "audit": Verb("audit", LOOK),
     "demo": Verb("demo", LOOK),
+    "mcp": Verb("mcp", AGENTS),
     "config": Verb("config", ADMIN),
     "daemon": Verb("daemon", ADMIN),
     "model": Verb("model", ADMIN),

@@ -34,6 +34,7 @@ from hindsight_daemon.protocol.documents import (
     DropResult,
     ForgetResult,
     Happening,
+    HttpResult,
     IngestResult,
     JudgeResult,
     JudgeTryResult,
@@ -45,8 +46,10 @@ from hindsight_daemon.protocol.documents import (
     ReleaseResult,
     RememberResult,
     SearchResult,
+    SessionDocument,
     StatsResult,
     StatusResult,
+    SummarizeResult,
     UnforgetResult,
     WhyResult,
 )
@@ -117,6 +120,7 @@ class Client:
         socket: Path of the daemon's socket; found by the environment if None.
         timeout_s: Longest wait for one answer; long calls that report progress renew it.
         autostart: Start a daemon if none runs.
+        agent: Identity under which an agent reads and writes; empty for a person.
         transport: A ready byte stream in place of a socket.
     """
 
@@ -128,6 +132,7 @@ class Client:
         autostart: bool = True,
         hello_timeout_s: float = HELLO_TIMEOUT_S,
         client_name: str = "python",
+        agent: str = "",
         transport: Transport | None = None,
         paths: Paths | None = None,
     ) -> None:
@@ -137,6 +142,7 @@ class Client:
         self._hello_timeout_s = hello_timeout_s
         self._autostart = autostart
         self._client_name = client_name
+        self._agent = agent
         self._transport = transport
         self._buffer = LineBuffer(MAX_FRAME_BYTES + 1)
         self._messages: list[bytes] = []
@@ -162,7 +168,14 @@ class Client:
                 self._transport = SocketTransport(self._connect())
             self.hello = self.call(
                 "hello",
-                msgspec.structs.asdict(HelloParams(client=self._client_name, pid=os.getpid())),
+                msgspec.structs.asdict(
+                    HelloParams(
+                        client=self._client_name,
+                        agent=self._agent,
+                        cwd=_folder() if self._agent else "",
+                        pid=os.getpid(),
+                    )
+                ),
                 HelloResult,
                 timeout_s=min(self._timeout_s, self._hello_timeout_s),
             )
@@ -389,6 +402,19 @@ class Client:
         timeout_s = float(params.get("timeout_s", 600.0)) + 5
         return self._verb("daemon.sync", Ack, params, on_progress=on_progress, timeout_s=timeout_s)
 
+    def serve_http(self, *, port: int | None = None) -> HttpResult:
+        """Let the daemon serve MCP over HTTP on loopback; returns where and the token's file."""
+        return self._verb("mcp.serve_http", HttpResult, {"port": port})
+
+    def session(self, session_id: str) -> SessionDocument:
+        """Return one agent session and the memories made of it."""
+        return self._verb("session.show", SessionDocument, {"session_id": session_id})
+
+    def summarize(self, session_id: str, **params: Any) -> SummarizeResult:
+        """Make episodes of a session as far as it has gone."""
+        params = {"session_id": session_id, **params}
+        return self._verb("session.summarize", SummarizeResult, params)
+
     def status(self) -> StatusResult:
         """Return how the daemon is."""
         return self._verb("daemon.status", StatusResult, {})
@@ -431,6 +457,12 @@ class Client:
     def shutdown(self, *, when: str = "now") -> Ack:
         """Ask the daemon to stop."""
         return self._verb("daemon.shutdown", Ack, {"when": when})
+
+
+def _folder() -> str:
+    with contextlib.suppress(OSError):
+        return str(Path.cwd())
+    return ""
 
 
 def _decode(line: bytes) -> _Message:

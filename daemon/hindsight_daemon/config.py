@@ -135,6 +135,15 @@ class ConsolidateSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds that one run may take."""
 
 
+class McpSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[mcp]"""
+
+    http: bool = False
+    """Serve MCP over HTTP on loopback, behind a bearer token, from the daemon's start."""
+    http_port: Annotated[int, Meta(ge=0, le=65535)] = 7438
+    """Port of that endpoint; 0: any free one."""
+
+
 class EventsSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[events]"""
 
@@ -167,6 +176,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     watch: WatchSettings = WatchSettings()
     working: WorkingSettings = WorkingSettings()
     consolidate: ConsolidateSettings = ConsolidateSettings()
+    mcp: McpSettings = McpSettings()
     events: EventsSettings = EventsSettings()
     daemon: DaemonSettings = DaemonSettings()
 

@@ -14,13 +14,54 @@ from hindsight_cli.context import AppContext, app_context, command_app
 from hindsight_cli.documents import InstallDocument, LogDocument
 from hindsight_cli.output import Output
 from hindsight_cli.wording import size, span
-from hindsight_daemon.errors import DaemonStartFailed
+from hindsight_daemon.errors import DaemonStartFailed, UsageProblem
 from hindsight_daemon.launch import check_platform
 from hindsight_daemon.protocol.documents import Ack, StatusResult
 
 EXIT_NOT_RUNNING = 1
 
-app = command_app(help="Start, stop and look after the daemon.")
+app = command_app(help="Start, stop and look after the daemon.", invoke_without_command=True)
+
+
+@app.callback()
+def group(
+    ctx: typer.Context,
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve MCP over HTTP on loopback, and say where.")
+    ] = False,
+    port: Annotated[
+        int | None,
+        typer.Option("--port", metavar="N", min=0, max=65535, help="Port for it; 0: any free one."),
+    ] = None,
+) -> int:
+    """Start, stop and look after the daemon.
+
+    `--http` starts it if need be and lets it serve MCP over HTTP until it stops. Requests need
+    the bearer token in the file it names, which is made on first use and readable by you alone.
+    """
+    if ctx.invoked_subcommand is not None:
+        return 0
+    if http:
+        return _serve_http(app_context(ctx), port)
+    raise UsageProblem("`daemon` needs a command", hint="see `hindsight daemon --help`")
+
+
+def _serve_http(context: AppContext, port: int | None) -> int:
+    with lifecycle.connect(context.paths, context.settings).client as client:
+        found = client.serve_http(port=port)
+    out = context.output
+    out.result(
+        found,
+        lambda: out.pairs(
+            [("url", found.url), ("SSE", found.sse_url), ("token in", found.token_file)]
+        ),
+    )
+    out.say("for example:")
+    out.say(
+        f"  claude mcp add --transport http hindsight {found.url} "
+        f'--header "Authorization: Bearer $(cat {found.token_file})"'
+    )
+    return 0
 
 
 def lines_of(status: StatusResult, out: Output) -> list[str]:

@@ -17,11 +17,19 @@ MODULES = sorted(
     for folder in ("hindsight_cli", "daemon/hindsight_daemon", "benchmarks")
     for path in (ROOT / folder).rglob("*.py")
 )
-OF_THE_PROCESS = {"hello", "cancel", "daemon.status", "daemon.shutdown"}
+OF_THE_PROCESS = {
+    "hello",
+    "cancel",
+    "daemon.status",
+    "daemon.shutdown",
+    "mcp.open",
+    "mcp.serve_http",
+}
 LEGAL_EXIT_CODES = {1, 2, 65, 66, 69, 70, 73, 74, 75, 76, 77, 78}
 CATCH_ALL = {
     "hindsight_cli/app.py": "the command line's boundary",
     "daemon/hindsight_daemon/runtime/dispatch.py": "the boundary of a call",
+    "daemon/hindsight_daemon/mcp/calls.py": "the boundary of a tool call",
     "daemon/hindsight_daemon/runtime/background.py": "the supervisor of components",
     "daemon/hindsight_daemon/service/consolidation.py": "one poisoned item must not stop the rest",
 }

@@ -24,9 +24,15 @@ class ProtocolRange(Document, kw_only=True):
 
 
 class HelloParams(Document, kw_only=True):
-    """Who calls and what it needs."""
+    """Who calls and what it needs.
+
+    `agent` is the identity of a client that is an agent: it then sees no private memories of
+    others and does not speak with a person's authority. `cwd` tells an agent's project.
+    """
 
     client: str
+    agent: str = ""
+    cwd: str = ""
     version: str = VERSION
     pid: int = 0
     protocol: ProtocolRange = field(

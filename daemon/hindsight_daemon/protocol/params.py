@@ -229,6 +229,35 @@ class ModelParams(Document, kw_only=True):
     allow_download: bool = False
 
 
+class McpParams(Document, kw_only=True):
+    """Turn the connection into an MCP session.
+
+    `cwd` is the folder of the agent, `connection` a name that a relay keeps when it connects anew.
+    """
+
+    cwd: str = ""
+    connection: str = ""
+
+
+class HttpParams(Document, kw_only=True):
+    """`port` None takes the configured one, 0 any free one."""
+
+    port: int | None = None
+
+
+class SessionParams(Document, kw_only=True):
+    """`session_id` may be the beginning of one."""
+
+    session_id: str
+
+
+class SummarizeParams(Document, kw_only=True):
+    """`session_id` may be the beginning of one; `request_key` makes a resend harmless."""
+
+    session_id: str
+    request_key: str = ""
+
+
 class CancelParams(Document, kw_only=True):
     """`request` is the id of the call to give up."""
 

@@ -15,19 +15,20 @@ import uuid
 
 from hindsight_daemon.clock import SystemClock
 from hindsight_daemon.config import Settings
-from hindsight_daemon.errors import HindsightError
+from hindsight_daemon.errors import DaemonStarting, HindsightError, UsageProblem
 from hindsight_daemon.paths import Paths, ensure_private_dir
 from hindsight_daemon.process import rss_bytes
 from hindsight_daemon.protocol.document import Document, Notice
-from hindsight_daemon.protocol.documents import Ack, StatusResult
+from hindsight_daemon.protocol.documents import Ack, HttpResult, StatusResult
 from hindsight_daemon.protocol.handshake import HelloParams
-from hindsight_daemon.protocol.params import NoParams, ShutdownParams
+from hindsight_daemon.protocol.params import HttpParams, NoParams, ShutdownParams
 from hindsight_daemon.runtime import background, listener, notify
 from hindsight_daemon.runtime.discovery import remove_discovery, write_discovery
 from hindsight_daemon.runtime.dispatch import Dispatcher
 from hindsight_daemon.runtime.greeting import greet
 from hindsight_daemon.runtime.lock import LifetimeLock, acquire_lifetime_lock
 from hindsight_daemon.runtime.logs import facts, set_up_logging
+from hindsight_daemon.runtime.mcp_side import McpSide
 from hindsight_daemon.runtime.server import Server
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.services import Services, open_services
@@ -61,6 +62,7 @@ class Daemon:
         self.dispatcher = Dispatcher()
         self.server = Server(self.dispatcher)
         self.services: Services | None = None
+        self.mcp: McpSide | None = None
         self.stop = asyncio.Event()
         self.stop_when_idle = False
         self.socket_path = str(paths.socket)
@@ -135,8 +137,37 @@ class Daemon:
                 await asyncio.sleep(_REOPEN_S)
         self.dispatcher.failure = None
         self.services.stop_when_idle = self._request_idle_stop
-        self.dispatcher.handlers.update(handlers_of(self.services))
+        handlers = handlers_of(self.services)
+        self.mcp = McpSide(handlers, self.paths, self.settings.mcp)
+        self.server.open_tunnel = self.mcp.open_tunnel
+        self.dispatcher.handlers["mcp.serve_http"] = self.serve_http
+        self.dispatcher.handlers.update(handlers)
         _log.info("daemon.ready", extra=facts(after_s=round(time.monotonic() - self.started, 2)))
+
+    async def serve_http(self, params: HttpParams, _call: Call) -> Document:
+        """Serve MCP over HTTP from now on."""
+        if params.port is not None and not 0 <= params.port <= 65535:
+            raise UsageProblem(f"port {params.port} is not between 0 and 65535")
+        if self.mcp is None:
+            raise DaemonStarting("the daemon is loading its store")
+        side = await self.mcp.serve_http(params.port)
+        base = f"http://127.0.0.1:{side.port}"
+        return HttpResult(
+            url=f"{base}/mcp",
+            sse_url=f"{base}/sse",
+            port=side.port,
+            token_file=str(side.token_file),
+        )
+
+    async def serve_configured_http(self) -> None:
+        """Open the HTTP endpoint if the settings ask for it; what is wrong shows in the status."""
+        if self.mcp is None or self.services is None or not self.settings.mcp.http:
+            return
+        try:
+            await self.mcp.serve_http(None)
+        except HindsightError as exc:
+            self.services.component_failures["http"] = exc.message
+            _log.error("http.failed", extra=facts(code=exc.code, reason=exc.message))
 
     def _request_idle_stop(self) -> None:
         self.stop_when_idle = True
@@ -199,11 +230,14 @@ async def _live(daemon: Daemon, sock: socket.socket, ready_fd: int | None) -> No
         services = daemon.services
         for name, component in background.components(services).items():
             tasks.append(asyncio.create_task(background.supervise(name, component, services)))
+        tasks.append(asyncio.create_task(daemon.serve_configured_http()))
     await stopping
     notify.notify("STOPPING=1")
     _log.info("daemon.stopping")
     remove_discovery(daemon.paths, daemon.instance)
     await daemon.server.stop(grace_s=GRACE_S)
+    if daemon.mcp is not None:
+        await daemon.mcp.close()
     for task in [*tasks, opening]:
         task.cancel()
     await asyncio.gather(*tasks, opening, return_exceptions=True)

@@ -13,11 +13,19 @@ import logging
 import os
 import socket
 import time
+from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 import msgspec
 from msgspec import UNSET
 
-from hindsight_daemon.errors import BadFrame, Busy, HindsightError
+from hindsight_daemon.errors import (
+    RPC_INVALID_PARAMS,
+    BadFrame,
+    Busy,
+    DaemonStarting,
+    HindsightError,
+)
 from hindsight_daemon.peer import peer_uid
 from hindsight_daemon.protocol.document import Document
 from hindsight_daemon.protocol.documents import Ack, Happening
@@ -31,10 +39,11 @@ from hindsight_daemon.protocol.envelope import (
 )
 from hindsight_daemon.protocol.frames import MAX_FRAME_BYTES, LineBuffer
 from hindsight_daemon.protocol.methods import METHODS
-from hindsight_daemon.protocol.params import CancelParams, Progress
+from hindsight_daemon.protocol.params import CancelParams, McpParams, Progress
 from hindsight_daemon.runtime.dispatch import Dispatcher
 from hindsight_daemon.runtime.logs import facts
 from hindsight_daemon.service.call import Call
+from hindsight_daemon.service.projects import project_for
 
 MAX_CONNECTIONS = 256
 MAX_CALLS_PER_CONNECTION = 64
@@ -42,6 +51,21 @@ UNFINISHED_LINE_TIMEOUT_S = 30.0
 _CHUNK_BYTES = 1 << 18
 
 _log = logging.getLogger("hindsight.server")
+
+
+class Tunnel(Protocol):
+    """What takes over a connection: another protocol's lines in and out."""
+
+    async def feed(self, line: bytes) -> None:
+        """Take a line of the client."""
+
+    async def close(self) -> None:
+        """End it; the client is gone."""
+
+
+Send = Callable[[bytes], Awaitable[None]]
+OpenTunnel = Callable[[McpParams, str, Send], Awaitable[Tunnel]]
+"""Parameters, the agent the connection was opened as, and where to write."""
 
 
 class Activity:
@@ -62,6 +86,7 @@ class Connection:
         writer: asyncio.StreamWriter,
         dispatcher: Dispatcher,
         activity: Activity,
+        open_tunnel: OpenTunnel | None = None,
     ) -> None:
         self._reader = reader
         self._writer = writer
@@ -72,6 +97,10 @@ class Connection:
         self._slots = asyncio.Semaphore(MAX_CALLS_PER_CONNECTION)
         self._write_lock = asyncio.Lock()
         self._client = ""
+        self._agent = ""
+        self._project = ""
+        self._open_tunnel = open_tunnel
+        self._tunnel: Tunnel | None = None
 
     async def serve(self) -> None:
         """Talk to the client until it goes or breaks the rules."""
@@ -92,7 +121,10 @@ class Connection:
             if not data:
                 return
             for line in self._buffer.feed(data):
-                await self._accept(line)
+                if self._tunnel is not None:
+                    await self._tunnel.feed(line)
+                else:
+                    await self._accept(line)
 
     async def _accept(self, line: bytes) -> None:
         try:
@@ -105,6 +137,8 @@ class Connection:
             return
         if not self._client:
             await self._shake_hands(request)
+        elif request.method == "mcp.open":
+            await self._become_tunnel(request)
         elif request.method == "cancel":
             await self._cancel(request)
         else:
@@ -118,8 +152,11 @@ class Connection:
             raise BadFrame("the first message of a connection must be `hello`")
         self._client = "?"
         with contextlib.suppress(msgspec.MsgspecError):
-            named = msgspec.json.decode(request.params, type=dict[str, object]).get("client", "")
-            self._client = str(named)[:100] or "?"
+            told = msgspec.json.decode(request.params, type=dict[str, object])
+            self._client = str(told.get("client", ""))[:100] or "?"
+            self._agent = str(told.get("agent", ""))[:64]
+            if self._agent:
+                self._project = project_for("", str(told.get("cwd", "")))
         reply = await self._dispatcher.reply_to(request, self._call(request))
         if reply is not None:
             await self._send(reply)
@@ -155,8 +192,33 @@ class Connection:
         async def notify(happening: Happening) -> None:
             await self._send(Notification(method="event", params=happening))
 
-        call = Call(client=self._client, report=report, notify=notify)
+        call = Call(
+            client=self._client,
+            agent=self._agent,
+            project=self._project,
+            report=report,
+            notify=notify,
+        )
         return call
+
+    async def _become_tunnel(self, request: Request) -> None:
+        """Answer, and hand every further line to an MCP session."""
+        request_id = None if request.id is UNSET else request.id
+        try:
+            params = msgspec.json.decode(request.params, type=McpParams)
+            if self._open_tunnel is None:
+                raise DaemonStarting("the daemon is loading its store")
+            opened = await self._open_tunnel(params, self._agent, self._send_bytes)
+        except msgspec.MsgspecError as exc:
+            bad = BadFrame(f"parameters of `mcp.open`: {exc}", rpc=RPC_INVALID_PARAMS)
+            await self._send(Reply(id=request_id, error=error_object(bad)))
+            return
+        except HindsightError as exc:
+            await self._send(Reply(id=request_id, error=error_object(exc)))
+            return
+        body = msgspec.Raw(msgspec.json.encode(Ack(message="mcp")))
+        await self._send(Reply(id=request_id, result=body))
+        self._tunnel = opened
 
     async def _run(self, request: Request) -> None:
         method = METHODS.get(request.method)
@@ -184,6 +246,9 @@ class Connection:
                 "the answer is longer than a message may be", hint="ask for fewer results"
             )
             data = encode_line(Reply(id=message.id, error=error_object(too_long)))
+        await self._send_bytes(data)
+
+    async def _send_bytes(self, data: bytes) -> None:
         async with self._write_lock:
             if not self._writer.is_closing():
                 self._writer.write(data)
@@ -195,6 +260,8 @@ class Connection:
         # since the store shields its transactions.
         for task in list(self._tasks.values()):
             task.cancel()
+        if self._tunnel is not None:
+            await self._tunnel.close()
         self._writer.close()
         with contextlib.suppress(ConnectionError, OSError):
             await self._writer.wait_closed()
@@ -206,6 +273,7 @@ class Server:
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
         self._server: asyncio.Server | None = None
+        self.open_tunnel: OpenTunnel | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self.activity = Activity()
 
@@ -230,7 +298,9 @@ class Server:
         if task is not None:
             self._connections.add(task)
         try:
-            await Connection(reader, writer, self._dispatcher, self.activity).serve()
+            await Connection(
+                reader, writer, self._dispatcher, self.activity, self.open_tunnel
+            ).serve()
         except asyncio.CancelledError:
             # Only shutdown cancels connections; ending quietly keeps asyncio's log clean.
             pass

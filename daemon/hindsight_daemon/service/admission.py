@@ -145,6 +145,7 @@ class Admission:
             and not is_generalised(one)
             and (one.expires_at is None or one.expires_at > now)
             and (one.id in self._memories or one.id not in ignored)
+            and _has_same_readers(one, memory)
         ]
 
     async def _alike(self, memory: Memory) -> list[str]:
@@ -168,6 +169,7 @@ class Admission:
                 known.id != memory.id
                 and known.status == "superseded"
                 and known.project == memory.project
+                and _has_same_readers(known, memory)
                 and (known.valid_to is None or said_at(memory) <= known.valid_to)
                 and compare(memory, known).verdict == "same"
             ):
@@ -333,6 +335,14 @@ def _revised(former: Memory, memory: Memory) -> Memory:
         derived_from=tuple(dict.fromkeys([*memory.derived_from, *former.derived_from])),
         version=former.version + 1,
     )
+
+
+def _has_same_readers(one: Memory, other: Memory) -> bool:
+    # What an agent noted for itself neither merges with nor replaces what others read: they would
+    # see it, or lose what they know to something they cannot see.
+    if one.scope == "private" or other.scope == "private":
+        return one.scope == other.scope and one.agent == other.agent
+    return True
 
 
 def _best(same: Sequence[tuple[Memory, Finding]]) -> tuple[Memory, Finding]:

@@ -24,8 +24,10 @@ async def notify_nobody(happening: Happening) -> None:
 
 
 class Call:
-    """The client's name and ways to tell it how far the work is and what happens.
+    """Who calls, and ways to tell it how far the work is and what happens.
 
+    `client` names the program for the history; `agent` is the identity under which an agent reads
+    and writes, empty for a person, who sees everything; `project` is the one it works in.
     `item` and `items` number the parts of the work, such as files; they go along with reports.
     """
 
@@ -33,10 +35,14 @@ class Call:
         self,
         *,
         client: str = "",
+        agent: str = "",
+        project: str = "",
         report: Report = report_nothing,
         notify: Notify = notify_nobody,
     ) -> None:
         self.client = client
+        self.agent = agent
+        self.project = project
         self.report = report
         self.notify = notify
         self.item = 0

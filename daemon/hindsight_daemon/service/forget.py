@@ -29,6 +29,7 @@ from hindsight_daemon.protocol.documents import ForgetResult, UnforgetResult
 from hindsight_daemon.protocol.params import ForgetParams, UnforgetParams
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.keys import keys_for
+from hindsight_daemon.service.readers import check_may_remove, may_read
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.service.turns import context_of
 from hindsight_daemon.store.port import SearchFilter, WriteBatch
@@ -56,7 +57,7 @@ async def forget(s: Services, params: ForgetParams, call: Call) -> ForgetResult:
     if params.request_key and (former := await s.store.answered(params.request_key)):
         return msgspec.json.decode(former, type=ForgetResult)
     async with s.admission_lock:
-        named = await _named(s, params.ids)
+        named = await _named(s, params.ids, call)
         tombstones = _tombstones(s, named.values(), params.reason, call)
         plan = await _plan(s, named, tombstones)
         derived = [plan.doomed[i] for i in sorted(plan.derived)]
@@ -135,12 +136,13 @@ def _chosen(tombstones: Sequence[Tombstone], ids: Sequence[str]) -> list[Tombsto
     return list(chosen.values())
 
 
-async def _named(s: Services, ids: Sequence[str]) -> dict[str, Memory]:
+async def _named(s: Services, ids: Sequence[str], call: Call) -> dict[str, Memory]:
     full = [await s.store.resolve(prefix.strip()) for prefix in ids]
     memories = await s.store.get(list(dict.fromkeys(full)))
     for memory_id in full:
-        if memory_id not in memories:
+        if memory_id not in memories or not may_read(memories[memory_id], call):
             raise NotFound(f"no memory `{memory_id}`")
+        check_may_remove(memories[memory_id], call)
     return memories
 
 

@@ -24,9 +24,13 @@ from hindsight_daemon.service.filters import (
     checked_limit,
     checked_statuses,
     moment,
-    projects_for,
 )
 from hindsight_daemon.service.originals import Originals
+from hindsight_daemon.service.readers import (
+    may_read,
+    private_to,
+    readable_projects,
+)
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.service.spans import spans_of
 from hindsight_daemon.service.views import iso, whole
@@ -35,17 +39,17 @@ from hindsight_daemon.store.port import SearchFilter
 MAX_LIST = 1000
 
 
-async def _one(s: Services, prefix: str) -> Memory:
+async def _one(s: Services, prefix: str, call: Call) -> Memory:
     full = await s.store.resolve(prefix.strip())
     memory = (await s.store.get([full])).get(full)
-    if memory is None:
+    if memory is None or not may_read(memory, call):
         raise NotFound(f"no memory `{prefix}`")
     return memory
 
 
-async def show(s: Services, params: ShowParams, _call: Call) -> MemoryDocument:
+async def show(s: Services, params: ShowParams, call: Call) -> MemoryDocument:
     """Return one memory with every field."""
-    memory = await _one(s, params.id)
+    memory = await _one(s, params.id, call)
     short = (await s.store.short_ids([memory.id]))[memory.id]
     history = await _history(s, memory.id) if params.with_history else []
     spans = await spans_of(s.store, memory.evidence) if params.with_spans else []
@@ -66,7 +70,7 @@ async def _history(s: Services, memory_id: str) -> list[dict[str, Any]]:
     ]
 
 
-async def list_(s: Services, params: ListParams, _call: Call) -> ListResult:
+async def list_(s: Services, params: ListParams, call: Call) -> ListResult:
     """Return memories, or tombstones, newest first."""
     limit = checked_limit(params.limit, MAX_LIST)
     if params.tombstones:
@@ -74,12 +78,15 @@ async def list_(s: Services, params: ListParams, _call: Call) -> ListResult:
     statuses = checked_statuses(params.statuses)
     where = SearchFilter(
         now=s.clock.now(),
-        projects=projects_for(params.project, params.cwd, params.all_projects),
+        projects=readable_projects(
+            call, params.project, params.cwd, all_projects=params.all_projects
+        ),
         kinds=checked_kinds(params.kinds),  # type: ignore[arg-type]
         layers=checked_layers(params.layers),  # type: ignore[arg-type]
         statuses=statuses,  # type: ignore[arg-type]
         not_statuses=() if statuses else RETIRED,  # type: ignore[arg-type]
         session_id=params.session_id,
+        private_to=private_to(call),
         since=moment("since", params.since),
         until=moment("until", params.until),
     )
@@ -109,9 +116,9 @@ async def _tombstones(s: Services, limit: int) -> list[dict[str, Any]]:
     ]
 
 
-async def why(s: Services, params: WhyParams, _call: Call) -> WhyResult:
+async def why(s: Services, params: WhyParams, call: Call) -> WhyResult:
     """Walk from a memory to what it was derived from and to the transcript lines behind it."""
-    memory = await _one(s, params.id)
+    memory = await _one(s, params.id, call)
     steps = [_step("memory", memory)]
     queue, seen = list(memory.derived_from), {memory.id}
     evidence = list(memory.evidence)
@@ -120,6 +127,8 @@ async def why(s: Services, params: WhyParams, _call: Call) -> WhyResult:
         seen.update(queue)
         queue = []
         for ancestor in ancestors.values():
+            if not may_read(ancestor, call):
+                continue
             steps.append(_step(ancestor.kind, ancestor))
             queue.extend(ancestor.derived_from)
             evidence.extend(ancestor.evidence[:1])

@@ -35,8 +35,8 @@ from hindsight_daemon.service.filters import (
     checked_layers,
     checked_limit,
     moment,
-    projects_for,
 )
+from hindsight_daemon.service.readers import private_to, readable_projects
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.service.views import recalled
 from hindsight_daemon.store.port import KeyHit, RecallRecord, SearchFilter, WriteBatch
@@ -63,7 +63,7 @@ class Asked(msgspec.Struct):
     wants_turns_only: bool
 
 
-def _asked(s: Services, params: RecallParams) -> Asked:
+def _asked(s: Services, params: RecallParams, call: Call) -> Asked:
     if not params.query.strip():
         raise UsageProblem("the query is empty", hint="`hindsight recall QUERY`")
     limit = checked_limit(params.limit, MAX_LIMIT)
@@ -75,11 +75,14 @@ def _asked(s: Services, params: RecallParams) -> Asked:
     hidden = tuple(status for status in RETIRED if status not in included)
     where = SearchFilter(
         now=now,
-        projects=projects_for(params.project, params.cwd, params.all_projects),
+        projects=readable_projects(
+            call, params.project, params.cwd, all_projects=params.all_projects
+        ),
         kinds=kinds,  # type: ignore[arg-type]
         layers=checked_layers(params.layers),  # type: ignore[arg-type]
         not_statuses=hidden,  # type: ignore[arg-type]
         task_type=params.task_type,
+        private_to=private_to(call),
         since=moment("since", params.since),
         until=moment("until", params.until),
     )
@@ -91,7 +94,7 @@ def _asked(s: Services, params: RecallParams) -> Asked:
 async def recall(s: Services, params: RecallParams, call: Call) -> RecallResult:
     """Return the memories that answer the query best, each verified to be readable by the asker."""
     started = time.perf_counter()
-    asked = _asked(s, params)
+    asked = _asked(s, params, call)
     notices: list[Notice] = []
     vector = await _query_vector(s, asked.query, notices)
     ranked = await _rank(s, params, asked, vector)
@@ -252,7 +255,7 @@ async def _relax(
             text = f"nothing for task type `{params.task_type}`: all task types were searched"
             notices.append(Notice(code="relaxed.task_type", message=text))
             return ranked
-    if asked.where.projects and not params.project:
+    if asked.where.projects and not params.project and asked.where.private_to is None:
         project = asked.where.projects[0]
         asked.where = msgspec.structs.replace(asked.where, projects=())
         if ranked := await _rank(s, params, asked, vector):

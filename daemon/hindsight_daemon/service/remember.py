@@ -28,6 +28,7 @@ from hindsight_daemon.service.gate import MAX_TEXT_CHARS, Verdict
 from hindsight_daemon.service.held import hold_memory
 from hindsight_daemon.service.keys import keys_for
 from hindsight_daemon.service.projects import project_for
+from hindsight_daemon.service.readers import check_may_write
 from hindsight_daemon.service.restated import screen
 from hindsight_daemon.service.services import Services
 from hindsight_daemon.store.port import WriteBatch
@@ -63,9 +64,11 @@ def check(params: RememberParams) -> None:
 async def remember(s: Services, params: RememberParams, call: Call) -> RememberResult:
     """Store a stated memory, merge it into one that says the same, or replace an older one."""
     check(params)
+    check_may_write(params.scope, call)
     if params.request_key and (former := await s.store.answered(params.request_key)):
         return msgspec.json.decode(former, type=RememberResult)
-    trust = _trust(params)
+    verdict = s.gate.screen(params.text, trust="agent" if call.agent else "user")
+    trust = _trust(params, call)
     verdict = await screen(
         s,
         params.text,
@@ -86,7 +89,7 @@ async def remember(s: Services, params: RememberParams, call: Call) -> RememberR
             reason=verdict.reason,
             warnings=warnings,
         )
-    memory = _memory(s, params, verdict)
+    memory = _memory(s, params, verdict, call)
     admission = Admission(s, actor=call.client)
     async with s.admission_lock:
         admitted = await admission.admit(memory, keys_for(memory))
@@ -115,15 +118,16 @@ def _result(admitted: Admitted, warnings: list[Notice]) -> RememberResult:
     )
 
 
-def _trust(params: RememberParams) -> Trust:
+def _trust(params: RememberParams, call: Call) -> Trust:
     trust: Trust = params.trust  # type: ignore[assignment]
-    return trust
+    # An agent does not speak with a person's authority.
+    return "agent" if call.agent and trust == "user" else trust
 
 
 async def _hold(
     s: Services, params: RememberParams, verdict: Verdict, call: Call, warnings: list[Notice]
 ) -> RememberResult:
-    memory = _memory(s, params, verdict)
+    memory = _memory(s, params, verdict, call)
     held = hold_memory(memory, keys_for(memory), verdict.reason, call.client)
     held_id = verdict.held_id or held.id
     result = RememberResult(
@@ -143,7 +147,7 @@ async def _hold(
     return result
 
 
-def _memory(s: Services, params: RememberParams, verdict: Verdict) -> Memory:
+def _memory(s: Services, params: RememberParams, verdict: Verdict, call: Call) -> Memory:
     now, text = s.clock.now(), verdict.text
     occurred = parse_time(params.occurred_at) if params.occurred_at else None
     project = project_for(params.project, params.cwd)
@@ -164,7 +168,8 @@ def _memory(s: Services, params: RememberParams, verdict: Verdict) -> Memory:
         importance=params.importance,  # type: ignore[arg-type]
         importance_score=IMPORTANCE_SCORES[params.importance],
         confidence=_STATED_CONFIDENCE,
-        trust=_trust(params),
+        trust=_trust(params, call),
+        agent=call.agent,
         valid_from=occurred,
         expires_at=now + timedelta(seconds=params.ttl_s) if params.ttl_s else None,
         pinned=params.pin,

@@ -48,7 +48,7 @@ async def search(s: Services, params: SearchParams, call: Call) -> SearchResult:
         until=moment("until", params.until),
     )
     result = SearchResult(text=params.text, hits=[])
-    projects = _projects(params)
+    projects = _projects(params, call)
     sessions: tuple[str, ...] = ()
     if projects or params.session_id:
         sessions = await _sessions(s, projects, params.session_id)
@@ -68,7 +68,9 @@ async def search(s: Services, params: SearchParams, call: Call) -> SearchResult:
     return result
 
 
-def _projects(params: SearchParams) -> tuple[str, ...]:
+def _projects(params: SearchParams, call: Call) -> tuple[str, ...]:
+    if call.agent:
+        return (call.project,)
     # Who names a session means it, wherever they happen to stand.
     if params.session_id and not params.project:
         return ()

@@ -19,6 +19,7 @@ from hindsight_daemon.service import (
     reindex,
     remember,
     search,
+    session,
     watch,
     working,
 )
@@ -43,6 +44,8 @@ BODIES: dict[str, Body] = {
     "audit.quarantine": quarantine.quarantine,
     "audit.release": quarantine.release,
     "audit.drop": quarantine.drop,
+    "session.show": session.show,
+    "session.summarize": session.summarize,
     "event.search": search.search,
     "events.subscribe": watch.subscribe,
     "ingest.run": ingest.ingest,
