@@ -20,8 +20,8 @@ _hindsight_walk() {
             continue
         fi
         case "$path/$word" in
-            /recall|/ingest|/remember|/show|/list|/search|/why|/working|/forget|/unforget|/watch|/consolidate|/stats|/doctor|/reindex|/audit|/demo|/mcp|/config|/daemon|/model|/judge|/completion|/man) path="$path/$word" ;;
-            /recall/--limit|/recall/-n|/recall/--budget|/recall/--project|/recall/-p|/recall/--layer|/recall/--kind|/recall/-k|/recall/--task-type|/recall/--since|/recall/--until|/recall/--include|/recall/--rerank|/recall/--format|/recall/-f) open=$word ;;
+            /recall|/ingest|/remember|/show|/list|/search|/why|/working|/forget|/unforget|/watch|/consolidate|/stats|/doctor|/reindex|/audit|/demo|/mcp|/hook|/config|/daemon|/model|/judge|/completion|/man) path="$path/$word" ;;
+            /recall/--limit|/recall/-n|/recall/--budget|/recall/--project|/recall/-p|/recall/--layer|/recall/--kind|/recall/-k|/recall/--task-type|/recall/--since|/recall/--until|/recall/--include|/recall/--rerank|/recall/--format|/recall/-f|/recall/--batch) open=$word ;;
             /ingest/--source|/ingest/--project|/ingest/-p|/ingest/--session|/ingest/--since) open=$word ;;
             /remember/--kind|/remember/-k|/remember/--scope|/remember/--importance|/remember/--ttl|/remember/--tag|/remember/--project|/remember/-p) open=$word ;;
             /list/--limit|/list/-n|/list/--before|/list/--project|/list/-p|/list/--layer|/list/--kind|/list/-k|/list/--status|/list/--session|/list/--since|/list/--until) open=$word ;;
@@ -35,6 +35,7 @@ _hindsight_walk() {
             /audit/release/--reason) open=$word ;;
             /audit/drop/--reason) open=$word ;;
             /mcp/--agent) open=$word ;;
+            /hook/--agent) open=$word ;;
             /config/show|/config/get|/config/set|/config/path|/config/validate|/config/edit) path="$path/$word" ;;
             /daemon/status|/daemon/start|/daemon/stop|/daemon/restart|/daemon/logs|/daemon/run|/daemon/install) path="$path/$word" ;;
             /daemon/--port) open=$word ;;
@@ -77,6 +78,7 @@ _hindsight() {
             /recall/--include) _hindsight_words 'stale contradicted superseded archived' ;;
             /recall/--rerank) _hindsight_words 'auto on off' ;;
             /recall/--format|/recall/-f) _hindsight_words 'text context json' ;;
+            /recall/--batch) _hindsight_paths -f ;;
             /ingest/--project|/ingest/-p) _hindsight_paths -d ;;
             /remember/--kind|/remember/-k) _hindsight_words 'episode lesson preference decision solution fact procedure' ;;
             /remember/--scope) _hindsight_words 'private shared global' ;;
@@ -99,7 +101,7 @@ _hindsight() {
         local own=""
         case "$path" in
             "") own='--version -V' ;;
-            /recall) own='--limit -n --budget --project -p --all-projects --layer --kind -k --task-type --since --until --include --rerank --format -f --explain --require-match' ;;
+            /recall) own='--limit -n --budget --project -p --all-projects --layer --kind -k --task-type --since --until --include --rerank --format -f --explain --require-match --batch' ;;
             /ingest) own='--source --project -p --session --since --wait --dry-run' ;;
             /remember) own='--kind -k --scope --importance --ttl --pin --tag --project -p' ;;
             /show) own='--history --transcript -t' ;;
@@ -115,6 +117,7 @@ _hindsight() {
             /audit/release) own='--reason --dry-run' ;;
             /audit/drop) own='--reason --dry-run --yes -y' ;;
             /mcp) own='--agent' ;;
+            /hook) own='--agent' ;;
             /config/show) own='--origin' ;;
             /daemon) own='--http --port' ;;
             /daemon/logs) own='--follow -f --lines -n' ;;
@@ -128,7 +131,7 @@ _hindsight() {
         return
     fi
     case "$path" in
-        "") _hindsight_words 'recall ingest remember show list search why working forget unforget watch consolidate stats doctor reindex audit demo mcp config daemon model judge completion man' ;;
+        "") _hindsight_words 'recall ingest remember show list search why working forget unforget watch consolidate stats doctor reindex audit demo mcp hook config daemon model judge completion man' ;;
         /ingest) _hindsight_paths -f ;;
         /show) _hindsight_ids ;;
         /why) _hindsight_ids ;;

@@ -13,11 +13,11 @@ function __hindsight_path
             continue
         end
         switch "$path/$word"
-            case '/recall' '/ingest' '/remember' '/show' '/list' '/search' '/why' '/working' '/forget' '/unforget' '/watch' '/consolidate' '/stats' '/doctor' '/reindex' '/audit' '/demo' '/mcp' '/config' '/daemon' '/model' '/judge' '/completion' '/man'
+            case '/recall' '/ingest' '/remember' '/show' '/list' '/search' '/why' '/working' '/forget' '/unforget' '/watch' '/consolidate' '/stats' '/doctor' '/reindex' '/audit' '/demo' '/mcp' '/hook' '/config' '/daemon' '/model' '/judge' '/completion' '/man'
                 set path "$path/$word"
             case '/--color' '/--timeout'
                 set open 1
-            case '/recall/--limit' '/recall/-n' '/recall/--budget' '/recall/--project' '/recall/-p' '/recall/--layer' '/recall/--kind' '/recall/-k' '/recall/--task-type' '/recall/--since' '/recall/--until' '/recall/--include' '/recall/--rerank' '/recall/--format' '/recall/-f' '/recall/--color' '/recall/--timeout'
+            case '/recall/--limit' '/recall/-n' '/recall/--budget' '/recall/--project' '/recall/-p' '/recall/--layer' '/recall/--kind' '/recall/-k' '/recall/--task-type' '/recall/--since' '/recall/--until' '/recall/--include' '/recall/--rerank' '/recall/--format' '/recall/-f' '/recall/--batch' '/recall/--color' '/recall/--timeout'
                 set open 1
             case '/ingest/--source' '/ingest/--project' '/ingest/-p' '/ingest/--session' '/ingest/--since' '/ingest/--color' '/ingest/--timeout'
                 set open 1
@@ -60,6 +60,8 @@ function __hindsight_path
             case '/demo/--color' '/demo/--timeout'
                 set open 1
             case '/mcp/--agent' '/mcp/--color' '/mcp/--timeout'
+                set open 1
+            case '/hook/--agent' '/hook/--color' '/hook/--timeout'
                 set open 1
             case '/config/show' '/config/get' '/config/set' '/config/path' '/config/validate' '/config/edit'
                 set path "$path/$word"
@@ -161,6 +163,7 @@ complete -c hindsight -n "__hindsight_at ''" -a 'reindex' -d 'Make derived data 
 complete -c hindsight -n "__hindsight_at ''" -a 'audit' -d 'Look through what waits for your decision'
 complete -c hindsight -n "__hindsight_at ''" -a 'demo' -d 'Show the whole loop on sample sessions'
 complete -c hindsight -n "__hindsight_at ''" -a 'mcp' -d 'Serve MCP on standard input and output, for an agent to run'
+complete -c hindsight -n "__hindsight_at ''" -a 'hook' -d 'Answer an agent\'s hook: its JSON on standard input, what it accepts on standard output'
 complete -c hindsight -n "__hindsight_at ''" -a 'config' -d 'Look at the settings and change them'
 complete -c hindsight -n "__hindsight_at ''" -a 'daemon' -d 'Start, stop and look after the daemon'
 complete -c hindsight -n "__hindsight_at ''" -a 'model' -d 'See which models there are and make one usable'
@@ -188,6 +191,7 @@ complete -c hindsight -n "__hindsight_at '/recall'" -l rerank -x -a 'auto on off
 complete -c hindsight -n "__hindsight_at '/recall'" -l format -s f -x -a 'text context json' -d 'Text, a fenced block for a prompt, or JSON.'
 complete -c hindsight -n "__hindsight_at '/recall'" -l explain -d 'Show how each memory came to its place.'
 complete -c hindsight -n "__hindsight_at '/recall'" -l require-match -d 'Exit with 1 if nothing is found.'
+complete -c hindsight -n "__hindsight_at '/recall'" -l batch -r -F -d 'Answer queries in JSON Lines, in order.'
 complete -c hindsight -n "__hindsight_at '/recall'" -l json -d 'Print one JSON document and nothing else on stdout.'
 complete -c hindsight -n "__hindsight_at '/recall'" -l quiet -s q -d 'Leave out notes and progress.'
 complete -c hindsight -n "__hindsight_at '/recall'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
@@ -384,6 +388,13 @@ complete -c hindsight -n "__hindsight_at '/mcp'" -l verbose -s v -d 'Say more on
 complete -c hindsight -n "__hindsight_at '/mcp'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
 complete -c hindsight -n "__hindsight_at '/mcp'" -l timeout -x -d 'Longest wait for one answer (default 60).'
 complete -c hindsight -n "__hindsight_at '/mcp'" -l help -s h -d 'Show the help.'
+complete -c hindsight -n "__hindsight_at '/hook'" -l agent -x -d 'Whose hook it is, such as codex.'
+complete -c hindsight -n "__hindsight_at '/hook'" -l json -d 'Print one JSON document and nothing else on stdout.'
+complete -c hindsight -n "__hindsight_at '/hook'" -l quiet -s q -d 'Leave out notes and progress.'
+complete -c hindsight -n "__hindsight_at '/hook'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
+complete -c hindsight -n "__hindsight_at '/hook'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
+complete -c hindsight -n "__hindsight_at '/hook'" -l timeout -x -d 'Longest wait for one answer (default 60).'
+complete -c hindsight -n "__hindsight_at '/hook'" -l help -s h -d 'Show the help.'
 complete -c hindsight -n "__hindsight_at '/config'" -a 'show' -d 'Show all settings that are in force, as TOML'
 complete -c hindsight -n "__hindsight_at '/config'" -a 'get' -d 'Print the value of one setting'
 complete -c hindsight -n "__hindsight_at '/config'" -a 'set' -d 'Set one setting in the configuration file'

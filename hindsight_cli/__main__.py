@@ -34,6 +34,10 @@ def _carry_out(argv: list[str]) -> int:
             return 130
         if code is not None:
             return code
+    if argv[:1] == ["hook"] and not {"-h", "--help"} & set(argv):
+        from hindsight_cli import hook
+
+        return hook.main(argv[1:])
     if argv[:1] == ["mcp"]:
         from hindsight_cli import relay
 

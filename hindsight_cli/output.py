@@ -145,6 +145,10 @@ class Output:
         """Print a document as JSON."""
         _write(sys.stdout, encode_document(document) + "\n")
 
+    def json_line(self, fields: dict[str, Any]) -> None:
+        """Print one line of JSON Lines."""
+        self.lines([_json_line(fields)])
+
     def result(self, document: Document, lines: Callable[[], Sequence[str]]) -> None:
         """Print a result: the document with `--json`, else the lines made by `lines`."""
         if self.is_json:

@@ -9,6 +9,7 @@ name of this relay and their request's id, so the daemon carries out each once.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -27,11 +28,16 @@ MAX_LINE_BYTES = 8 * 1024 * 1024 - 1024
 """The daemon's cap, with room to spare."""
 _CHUNK_BYTES = 1 << 16
 _MOST_WAITING_BYTES = 4 * MAX_LINE_BYTES
-_CONNECT_S = 30.0
+_CONNECT_S = 60.0
 _RETRY_S = 0.2
 _LAST_ANSWERS_S = 60.0
 _INTERNAL = -32603
 _TOO_LONG = -32600
+_PARSE_ERROR = -32700
+
+
+class _RefusedError(Exception):
+    """The daemon answers and says no; the message is its own."""
 
 
 class _NoDaemonError(Exception):
@@ -102,6 +108,11 @@ class Relay:
 
     def _take(self, line: bytes) -> None:
         message = _parsed(line)
+        if not message:
+            # Answered here, so that no answer is still on its way when the agent has gone.
+            if line.strip():
+                self._answer(None, _PARSE_ERROR, "not a JSON-RPC message")
+            return
         method, request_id = message.get("method"), message.get("id")
         if len(line) > MAX_LINE_BYTES:
             self._answer(request_id, _TOO_LONG, f"a message has at most {MAX_LINE_BYTES} bytes")
@@ -210,7 +221,7 @@ def connect(agent: str, name: str) -> socket.socket:
         problem = "the hindsight daemon does not answer"
         try:
             sock = _open(agent, name)
-        except ConnectionRefusedError as exc:
+        except _RefusedError as exc:
             problem, sock = str(exc), None
         except (OSError, ValueError):
             sock = None
@@ -258,7 +269,7 @@ def _open(agent: str, name: str) -> socket.socket | None:
                 sock.close()
                 if code == "daemon.starting":
                     return None
-                raise ConnectionRefusedError(error.get("message", "the daemon refused"))
+                raise _RefusedError(error.get("message", "the daemon refused"))
     except BaseException:
         sock.close()
         raise
@@ -269,14 +280,15 @@ def _open(agent: str, name: str) -> socket.socket | None:
 def _start_daemon() -> None:
     # In a process of its own: starting needs modules that this one should not carry for hours.
     command = [sys.executable, "-m", "hindsight_cli", "daemon", "start", "--quiet"]
-    subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        timeout=_CONNECT_S,
-        check=False,
-    )
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=_CONNECT_S,
+            check=False,
+        )
 
 
 def _cwd() -> str:

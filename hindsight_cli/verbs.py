@@ -36,6 +36,7 @@ VERBS: dict[str, Verb] = {
     "audit": Verb("audit", LOOK),
     "demo": Verb("demo", LOOK),
     "mcp": Verb("mcp", AGENTS),
+    "hook": Verb("hook", AGENTS),
     "config": Verb("config", ADMIN),
     "daemon": Verb("daemon", ADMIN),
     "model": Verb("model", ADMIN),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from msgspec import Struct
 
-from hindsight_cli import when
+from hindsight_cli import batch, when
 from hindsight_cli.choices import (
     AllProjects,
     Kinds,
@@ -50,31 +50,48 @@ class Options(Struct):
 
 def run(options: Options, context: AppContext) -> int:
     """Ask and print."""
-    now = when.local_now()
-    if options.budget_tokens is not None and options.budget_tokens < 1:
-        raise UsageProblem(f"a budget of {options.budget_tokens} tokens holds nothing")
+    params = _params(options, context)
     if options.form == "json":
         context.options.json = True
     with context.reading() as client:
-        result = client.recall(
-            options.query,
-            limit=options.limit,
-            budget_tokens=options.budget_tokens,
-            project=options.project,
-            all_projects=options.all_projects,
-            cwd=context.cwd,
-            layers=options.layers,
-            kinds=options.kinds,
-            task_type=options.task_type,
-            since=when.as_param(options.since, now),
-            until=when.as_param(options.until, now, "end"),
-            include=options.include,
-            rerank=options.rerank,
-            explain=options.explain,
-            with_context=options.form == "context",
-        )
+        result = client.recall(options.query, **params)
     context.output.recall(result, options.form)
     return EXIT_NOTHING if options.require_match and not result.memories else 0
+
+
+def _params(options: Options, context: AppContext) -> dict[str, Any]:
+    now = when.local_now()
+    if options.budget_tokens is not None and options.budget_tokens < 1:
+        raise UsageProblem(f"a budget of {options.budget_tokens} tokens holds nothing")
+    return {
+        "limit": options.limit,
+        "budget_tokens": options.budget_tokens,
+        "project": options.project,
+        "all_projects": options.all_projects,
+        "cwd": context.cwd,
+        "layers": options.layers,
+        "kinds": options.kinds,
+        "task_type": options.task_type,
+        "since": when.as_param(options.since, now),
+        "until": when.as_param(options.until, now, "end"),
+        "include": options.include,
+        "rerank": options.rerank,
+        "explain": options.explain,
+        "with_context": options.form == "context",
+    }
+
+
+def run_batch(file: str, options: Options, context: AppContext) -> int:
+    """Answer every line of a file; exit 65 if some line was no query."""
+    params = _params(options, context)
+    failed = 0
+    with context.reading() as client:
+        for document, is_answer in batch.answers(client, batch.lines_of(file), params):
+            failed += not is_answer
+            context.output.json_line(document)
+    if failed:
+        context.output.warn(f"{failed} line(s) could not be answered: see their `message`")
+    return batch.EXIT_DATA if failed else 0
 
 
 @app.command(
@@ -84,6 +101,7 @@ Examples:
   hindsight recall --kind decision --since 30d 缓存
   hindsight recall --format context "$PROMPT"
   git log -1 --format=%B | hindsight recall -
+  hindsight recall --batch queries.jsonl > answers.jsonl
 """
 )
 def recall(
@@ -131,15 +149,23 @@ def recall(
     require_match: Annotated[
         bool, typer.Option("--require-match", help="Exit with 1 if nothing is found.")
     ] = False,
+    queries: Annotated[
+        str,
+        typer.Option("--batch", metavar="FILE|-", help="Answer queries in JSON Lines, in order."),
+    ] = "",
 ) -> int:
     """Find memories that answer a query.
 
     Returns lessons, decisions, preferences, facts and past episodes, best first, each with its
     source and standing. Inside a repository only what holds there is looked at, and everything
     if that yields nothing. `--kind turn` searches what was said.
+
+    `--batch` answers many at once: each line is a query as a JSON string, or an object with
+    `query`, an `id` that comes back, and options of its own; each line of output is the JSON
+    document of one answer.
     """
     options = Options(
-        query=text_or_stdin(query or [], "query", "`hindsight recall QUERY`"),
+        query="" if queries else text_or_stdin(query or [], "query", "`hindsight recall QUERY`"),
         limit=limit,
         budget_tokens=budget,
         project=project,
@@ -155,4 +181,8 @@ def recall(
         explain=explain,
         require_match=require_match,
     )
+    if queries and query:
+        raise UsageProblem("`--batch` takes its queries from the file, none from the command line")
+    if queries:
+        return run_batch(queries, options, app_context(ctx))
     return run(options, app_context(ctx))

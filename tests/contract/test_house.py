@@ -29,6 +29,7 @@ LEGAL_EXIT_CODES = {1, 2, 65, 66, 69, 70, 73, 74, 75, 76, 77, 78}
 CATCH_ALL = {
     "hindsight_cli/app.py": "the command line's boundary",
     "daemon/hindsight_daemon/runtime/dispatch.py": "the boundary of a call",
+    "hindsight_cli/hook.py": "a hook must never be in its agent's way",
     "daemon/hindsight_daemon/mcp/calls.py": "the boundary of a tool call",
     "daemon/hindsight_daemon/runtime/background.py": "the supervisor of components",
     "daemon/hindsight_daemon/service/consolidation.py": "one poisoned item must not stop the rest",

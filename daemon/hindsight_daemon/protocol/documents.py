@@ -384,6 +384,15 @@ class JudgeTryResult(Document, kw_only=True):
     schema: str = "hindsight.judge-try/1"
 
 
+class HookResult(Document, kw_only=True):
+    """hindsight.hook/1: what the hook is to print for its agent, empty for nothing."""
+
+    output: str
+    moment: str = ""
+    recall_id: str = ""
+    schema: str = "hindsight.hook/1"
+
+
 class HttpResult(Document, kw_only=True):
     """hindsight.http/1: where MCP is served over HTTP, and the file with its bearer token."""
 

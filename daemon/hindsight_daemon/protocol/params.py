@@ -5,6 +5,8 @@ Public. Unknown fields are ignored on receive, so that a newer client can talk t
 
 from __future__ import annotations
 
+from typing import Any
+
 from hindsight_daemon.protocol.document import Document
 
 
@@ -237,6 +239,27 @@ class McpParams(Document, kw_only=True):
 
     cwd: str = ""
     connection: str = ""
+
+
+class HookParams(Document, kw_only=True):
+    """An agent's hook: its event and the JSON it was called with; `cwd` where it runs.
+
+    `answer_by` is the Unix time in seconds after which nobody reads the answer; 0: any time.
+    """
+
+    event: str = ""
+    agent: str = ""
+    payload: dict[str, Any] = {}
+    cwd: str = ""
+    answer_by: float = 0.0
+    request_key: str = ""
+
+
+class GivenParams(Document, kw_only=True):
+    """The recall whose memories an agent has been given."""
+
+    recall_id: str
+    request_key: str = ""
 
 
 class HttpParams(Document, kw_only=True):

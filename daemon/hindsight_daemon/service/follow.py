@@ -172,6 +172,21 @@ async def _read_all(s: Services, paths: list[Path]) -> None:
             )
 
 
+async def read_now(s: Services, path: Path) -> None:
+    """Read one transcript of a known agent and close its tasks; a hook said that one has ended."""
+    families = families_by_root(os.environ, Path.home())
+    if not is_at_home(path, families):
+        return
+    await _read_all(s, [path])
+    checkpoint = await s.store.checkpoint(str(path))
+    if checkpoint is None:
+        return
+    for state in await s.store.sessions(unconsolidated=True):
+        if state.transcript == str(path):
+            async with s.ingest_lock:
+                await consolidate_session(s, state.session_id, final=True)
+
+
 async def _close_tasks_forever(s: Services) -> None:
     while True:
         await asyncio.sleep(_CONSOLIDATE_LOOK_S)

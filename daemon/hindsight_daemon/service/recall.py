@@ -91,7 +91,9 @@ def _asked(s: Services, params: RecallParams, call: Call) -> Asked:
     )
 
 
-async def recall(s: Services, params: RecallParams, call: Call) -> RecallResult:
+async def recall(
+    s: Services, params: RecallParams, call: Call, *, is_noted: bool = True
+) -> RecallResult:
     """Return the memories that answer the query best, each verified to be readable by the asker."""
     started = time.perf_counter()
     asked = _asked(s, params, call)
@@ -117,7 +119,7 @@ async def recall(s: Services, params: RecallParams, call: Call) -> RecallResult:
             [memory for _, memory in shown], now=now, short_ids=short_ids
         )
     result.took_ms = round((time.perf_counter() - started) * 1000, 3)
-    if not s.read_only:
+    if is_noted and not s.read_only:
         record = RecallRecord(
             recall_id=result.recall_id,
             at=now,

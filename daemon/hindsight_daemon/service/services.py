@@ -19,6 +19,7 @@ from hindsight_daemon.protocol.document import Notice
 from hindsight_daemon.protocol.documents import StatusResult
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.gate import Gate
+from hindsight_daemon.service.given import Given
 from hindsight_daemon.service.happening_bus import HappeningBus
 from hindsight_daemon.service.judging import Judging
 from hindsight_daemon.service.likeness import LikenessIndex
@@ -72,6 +73,7 @@ class Services:
         self.worker = Worker()
         self.happenings = HappeningBus(clock)
         self.judging = Judging(settings.judge, store, clock, paths.state_dir / "judge")
+        self.given = Given(store)
         self._loose: set[asyncio.Task[None]] = set()
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:

@@ -259,6 +259,12 @@ class JournalReads:
             for row in rows
         ]
 
+    def recalls(self, limit: int, session_id: str) -> list[RecallRecord]:
+        """Return those of a session, or all, among the newest `limit`."""
+        rows = self._read("SELECT body FROM recall ORDER BY at DESC LIMIT ?", limit)
+        found = (_recall(row[0]) for row in rows)
+        return [one for one in found if not session_id or one.session_id == session_id]
+
     def recall_record(self, recall_id: str) -> RecallRecord | None:
         """Return what a recall returned."""
         rows = self._read("SELECT body FROM recall WHERE recall_id = ?", recall_id)

@@ -484,6 +484,10 @@ class LanceStore:
         """Return the journal lines of one memory, oldest first."""
         return tuple(self._reads.history(memory_id))
 
+    async def recalls(self, *, limit: int, session_id: str = "") -> Sequence[RecallRecord]:
+        """Return the newest recalls, of one session or of all; looks through `limit` at most."""
+        return self._reads.recalls(limit, session_id)
+
     async def recall_record(self, recall_id: str) -> RecallRecord | None:
         """Return what a recall returned."""
         return self._reads.recall_record(recall_id)

@@ -33,13 +33,19 @@ from hindsight_daemon.model import (
 
 
 class RecallRecord(Record, frozen=True, kw_only=True):
-    """That a recall happened and what it returned."""
+    """That a recall happened and what it returned.
+
+    `injected` are those that were put into a prompt of the agent's session.
+    """
 
     recall_id: str
     at: datetime
     query: str
     returned: tuple[str, ...] = ()
     client: str = ""
+    agent: str = ""
+    session_id: str = ""
+    injected: tuple[str, ...] = ()
 
 
 class JudgeJob(Record, frozen=True, kw_only=True):
@@ -303,6 +309,9 @@ class Store(Protocol):
 
     async def history(self, memory_id: str) -> Sequence[HistoryEntry]:
         """Return the journal lines of one memory, oldest first."""
+
+    async def recalls(self, *, limit: int, session_id: str = "") -> Sequence[RecallRecord]:
+        """Return the newest recalls, of one session or of all; looks through `limit` at most."""
 
     async def recall_record(self, recall_id: str) -> RecallRecord | None:
         """Return what a recall returned."""
