@@ -46,7 +46,8 @@ def main(argv: list[str]) -> int:
     if sys.platform == "win32" or "--help" in argv or "-h" in argv:
         return 0
     name, agent, inline = _arguments(argv)
-    if os.environ.get("HINDSIGHT_HOOKS", "1") in ("0", "false", "off"):
+    if os.environ.get("HINDSIGHT_OWN_SESSION"):
+        # The session of a command that hindsight itself runs, such as `claude -p`.
         return 0
     try:
         payload = _payload(inline)

@@ -192,3 +192,14 @@ def test_a_hook_without_a_daemon_starts_one_and_waits_for_nothing(home: Path) ->
         wait_until((home / "state" / "daemon.json").exists, "a daemon came up")
     finally:
         end_daemon(resolve_paths())
+
+
+def test_a_session_that_hindsight_itself_runs_is_given_nothing(
+    client: Client, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.remember("Run the e2e tests with make e2e", project=str(repository))
+    asked = _prompt(repository, "s1", "run the e2e tests")
+    monkeypatch.setenv("HINDSIGHT_OWN_SESSION", "1")
+    assert _hook("UserPromptSubmit", asked) == ""
+    monkeypatch.delenv("HINDSIGHT_OWN_SESSION")
+    assert "make e2e" in _answer("UserPromptSubmit", asked)
