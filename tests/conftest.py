@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from hindsight_cli.caller import AGENT_MARKS
+
 settings.register_profile("default", max_examples=50, deadline=None)
 settings.register_profile("thorough", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
@@ -24,7 +26,7 @@ _SCRUBBED = ("HINDSIGHT_", "XDG_", "CLAUDE_", "CODEX_", "NO_COLOR", "FORCE_COLOR
 def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Give the test a HINDSIGHT_HOME and HOME of its own, with a path short enough for sockets."""
     for name in list(os.environ):
-        if name.startswith(_SCRUBBED):
+        if name.startswith(_SCRUBBED) or name in AGENT_MARKS:
             monkeypatch.delenv(name)
     root = Path(tempfile.mkdtemp(prefix="hs-", dir="/tmp"))
     (root / "home").mkdir()

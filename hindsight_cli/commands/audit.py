@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any
 
 import typer
 
+from hindsight_cli.caller import agent_behind
 from hindsight_cli.choices import DryRun
 from hindsight_cli.context import AppContext, app_context, command_app
 from hindsight_cli.output import Output
 from hindsight_cli.stdin import ids_or_stdin
 from hindsight_cli.wording import count, moment
 from hindsight_daemon.clock import SystemClock, new_id
-from hindsight_daemon.errors import UsageProblem
+from hindsight_daemon.errors import PermissionProblem, UsageProblem
 from hindsight_daemon.protocol.documents import HeldView, QuarantineResult
 
 EXIT_DECLINED = 1
@@ -79,7 +81,12 @@ def quarantine(
 
 
 def run_release(context: AppContext, ids: tuple[str, ...], reason: str, *, dry_run: bool) -> int:
-    """Let in what the ids name and tell."""
+    """Let in what the ids name and tell; raises `PermissionProblem` for an agent."""
+    if not dry_run and (agent := agent_behind(os.environ)):
+        raise PermissionProblem(
+            f"{agent} runs this command, and only a person may release what was held",
+            hint="run it in a terminal of your own",
+        )
     params: dict[str, Any] = {"reason": reason, "dry_run": dry_run}
     params["request_key"] = new_id(SystemClock().now())
     with context.writing() as client:
@@ -103,6 +110,7 @@ def release(
     """Let held things in.
 
     They become memories with the mark `released`, and the same statement passes from now on.
+    Refused in the shell of a coding agent: only a person may do it.
     """
     wanted = ids_or_stdin(ids or [], "`hindsight audit release ID…`")
     return run_release(app_context(ctx), wanted, reason, dry_run=dry_run)

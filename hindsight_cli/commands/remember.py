@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any
 
 import typer
 from msgspec import Struct, structs
 
 from hindsight_cli import when
+from hindsight_cli.caller import agent_behind
 from hindsight_cli.context import AppContext, app_context, command_app
 from hindsight_cli.later import keep_for_later
 from hindsight_cli.stdin import text_or_stdin
@@ -45,6 +47,8 @@ def run(options: Options, context: AppContext) -> int:
     if not options.text.strip():
         raise UsageProblem("there is no text to remember", hint="`hindsight remember TEXT`")
     params: dict[str, Any] = {**structs.asdict(options), "cwd": context.cwd}
+    if agent_behind(os.environ):
+        params["trust"] = "agent"
     params["request_key"] = new_id(SystemClock().now())
     try:
         with context.writing() as client:

@@ -85,6 +85,7 @@ ANSWER_IS_NO: dict[str, str] = {
     "recall": "nothing was found, with `--require-match`",
     "remember": "refused, because it was forgotten before or waits for a person",
     "forget": "the question was answered with no",
+    "audit": "`drop`: the question was answered with no",
     "daemon": "`status`: no daemon runs",
     "doctor": "a problem was found",
 }
