@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.generalise.__main__ import scored
-from hindsight_daemon.engine.generalise import Grouping, lesson_of, recurs, text_of
+from hindsight_daemon.engine.generalise import (
+    GENERALISED,
+    Grouping,
+    lesson_of,
+    recurs,
+    text_of,
+    told_already,
+)
 from hindsight_daemon.model import Memory
 from tests.support.lessons import LOCKS, LOCKS_ZH, a_lesson
 
@@ -75,6 +82,12 @@ def test_every_name_number_and_date_is_kept(texts: tuple[str, ...]) -> None:
         for one in [*re.findall(r"`([^`]+)`", text), *re.findall(r"\d[\d.-]*", text)]:
             assert one in said.text
     assert said.summary in texts
+
+
+def test_a_support_is_not_told_again_after_what_it_came_down_to() -> None:
+    first, second = (a_lesson(n, text) for n, text in enumerate(LOCKS[:2], 1))
+    both = a_lesson(3, LOCKS[2], tags=(GENERALISED,), derived_from=(first.id, second.id))
+    assert told_already([first, both, second]) == {second.id}
 
 
 NAMES = st.sampled_from(

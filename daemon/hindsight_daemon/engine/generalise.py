@@ -132,6 +132,18 @@ def episodes_of(memory: Memory) -> frozenset[str]:
     return frozenset(memory.derived_from or filter(None, (memory.session_id,)))
 
 
+def told_already(ranked: Iterable[Memory]) -> frozenset[str]:
+    """Return the memories whose words stand before them, in what they came down to."""
+    told: set[str] = set()
+    repeats: set[str] = set()
+    for memory in ranked:
+        if memory.id in told:
+            repeats.add(memory.id)
+        if is_generalised(memory):
+            told.update(memory.derived_from)
+    return frozenset(repeats)
+
+
 def lesson_of(memory: Memory) -> Lesson:
     """Read a memory for grouping."""
     text = memory.text

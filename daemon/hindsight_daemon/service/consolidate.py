@@ -110,6 +110,7 @@ async def _take_in(
             action="replaced",
             memory_id=memory_id,
             reason="its task went on",
+            before=msgspec.json.encode(former[memory_id]).decode(),
         )
     made.episodes += one.episode is not None
     made.memory_ids.extend(kept)

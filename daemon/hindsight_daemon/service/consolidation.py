@@ -21,6 +21,7 @@ from hindsight_daemon.engine.ending import Ending, judge
 from hindsight_daemon.engine.normalize import content_hash
 from hindsight_daemon.errors import Busy, StorageFailed
 from hindsight_daemon.model import Held, Memory, SessionState
+from hindsight_daemon.process import trim_memory
 from hindsight_daemon.protocol.params import ConsolidateParams
 from hindsight_daemon.protocol.upkeep_documents import ConsolidateResult, ConsolidateStep
 from hindsight_daemon.service import generalise
@@ -38,6 +39,7 @@ _ALONE = "consolidation:alone"
 _TRIES = "consolidation:tries:"
 _TOGETHER = 25
 """Items that are written down at once as under way: each time costs an fsync."""
+_TRIM_EVERY = 200
 _MAX_STEPS = 1000
 _log = logging.getLogger("hindsight.consolidation")
 
@@ -190,6 +192,9 @@ async def _sessions(s: Services, run: _Run, project: str, call: Call) -> None:
             run.result.remaining += len(due) - number
             return
         await call.report("consolidate", number, len(due), state.session_id)
+        if number % _TRIM_EVERY == _TRIM_EVERY - 1:
+            # Thousands of sessions leave the heap full of holes.
+            await asyncio.to_thread(trim_memory)
 
         async def work(state: SessionState = state) -> None:
             await _session(s, run.result, state)

@@ -21,6 +21,7 @@ from hindsight_daemon.engine import (
     succession,
     weights,
 )
+from hindsight_daemon.engine.generalise import told_already
 from hindsight_daemon.errors import EmbedderUnavailable, UsageProblem
 from hindsight_daemon.ingest.redact import redact
 from hindsight_daemon.model import DISTILLED_KINDS, Memory
@@ -280,6 +281,8 @@ async def _choose(
         if one.candidate.memory_id in memories
     ]
     found = await _rerank(s, params, asked, found)
+    repeats = told_already(memory for _, memory in found)
+    found = [pair for pair in found if pair[1].id not in repeats]
     chosen = packing.pack(
         [memory for _, memory in found], limit=asked.limit, budget_tokens=params.budget_tokens
     )
