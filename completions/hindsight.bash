@@ -21,7 +21,7 @@ _hindsight_walk() {
         fi
         case "$path/$word" in
             /recall|/ingest|/remember|/show|/list|/search|/why|/working|/forget|/unforget|/watch|/consolidate|/stats|/doctor|/reindex|/audit|/demo|/mcp|/hook|/config|/daemon|/model|/judge|/completion|/man) path="$path/$word" ;;
-            /recall/--limit|/recall/-n|/recall/--budget|/recall/--project|/recall/-p|/recall/--layer|/recall/--kind|/recall/-k|/recall/--task-type|/recall/--since|/recall/--until|/recall/--include|/recall/--rerank|/recall/--format|/recall/-f|/recall/--batch) open=$word ;;
+            /recall/--limit|/recall/-n|/recall/--budget|/recall/--project|/recall/-p|/recall/--layer|/recall/--kind|/recall/-k|/recall/--task-type|/recall/--since|/recall/--until|/recall/--include|/recall/--rerank|/recall/--profile|/recall/--format|/recall/-f|/recall/--batch) open=$word ;;
             /ingest/--source|/ingest/--project|/ingest/-p|/ingest/--session|/ingest/--since) open=$word ;;
             /remember/--kind|/remember/-k|/remember/--scope|/remember/--importance|/remember/--ttl|/remember/--tag|/remember/--project|/remember/-p) open=$word ;;
             /list/--limit|/list/-n|/list/--before|/list/--project|/list/-p|/list/--layer|/list/--kind|/list/-k|/list/--status|/list/--session|/list/--since|/list/--until) open=$word ;;
@@ -77,6 +77,7 @@ _hindsight() {
             /recall/--kind|/recall/-k) _hindsight_words 'episode lesson preference decision solution fact procedure turn' ;;
             /recall/--include) _hindsight_words 'stale contradicted superseded archived' ;;
             /recall/--rerank) _hindsight_words 'auto on off' ;;
+            /recall/--profile) _hindsight_words 'auto facts conversation continuity' ;;
             /recall/--format|/recall/-f) _hindsight_words 'text context json' ;;
             /recall/--batch) _hindsight_paths -f ;;
             /ingest/--project|/ingest/-p) _hindsight_paths -d ;;
@@ -101,7 +102,7 @@ _hindsight() {
         local own=""
         case "$path" in
             "") own='--version -V' ;;
-            /recall) own='--limit -n --budget --project -p --all-projects --layer --kind -k --task-type --since --until --include --rerank --format -f --explain --require-match --batch' ;;
+            /recall) own='--limit -n --budget --project -p --all-projects --layer --kind -k --task-type --since --until --include --rerank --profile --format -f --explain --require-match --batch' ;;
             /ingest) own='--source --project -p --session --since --wait --dry-run' ;;
             /remember) own='--kind -k --scope --importance --ttl --pin --tag --project -p' ;;
             /show) own='--history --transcript -t' ;;

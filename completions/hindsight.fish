@@ -17,7 +17,7 @@ function __hindsight_path
                 set path "$path/$word"
             case '/--color' '/--timeout'
                 set open 1
-            case '/recall/--limit' '/recall/-n' '/recall/--budget' '/recall/--project' '/recall/-p' '/recall/--layer' '/recall/--kind' '/recall/-k' '/recall/--task-type' '/recall/--since' '/recall/--until' '/recall/--include' '/recall/--rerank' '/recall/--format' '/recall/-f' '/recall/--batch' '/recall/--color' '/recall/--timeout'
+            case '/recall/--limit' '/recall/-n' '/recall/--budget' '/recall/--project' '/recall/-p' '/recall/--layer' '/recall/--kind' '/recall/-k' '/recall/--task-type' '/recall/--since' '/recall/--until' '/recall/--include' '/recall/--rerank' '/recall/--profile' '/recall/--format' '/recall/-f' '/recall/--batch' '/recall/--color' '/recall/--timeout'
                 set open 1
             case '/ingest/--source' '/ingest/--project' '/ingest/-p' '/ingest/--session' '/ingest/--since' '/ingest/--color' '/ingest/--timeout'
                 set open 1
@@ -188,6 +188,7 @@ complete -c hindsight -n "__hindsight_at '/recall'" -l since -x -d 'Not older: 7
 complete -c hindsight -n "__hindsight_at '/recall'" -l until -x -d 'Not newer; a day is included whole.'
 complete -c hindsight -n "__hindsight_at '/recall'" -l include -x -a 'stale contradicted superseded archived' -d 'Also memories of this status; may be repeated.'
 complete -c hindsight -n "__hindsight_at '/recall'" -l rerank -x -a 'auto on off' -d 'Whether a cross-encoder orders the best again.'
+complete -c hindsight -n "__hindsight_at '/recall'" -l profile -x -a 'auto facts conversation continuity' -d 'What to weigh: as set, facts, talk, or recent work.'
 complete -c hindsight -n "__hindsight_at '/recall'" -l format -s f -x -a 'text context json' -d 'Text, a fenced block for a prompt, or JSON.'
 complete -c hindsight -n "__hindsight_at '/recall'" -l explain -d 'Show how each memory came to its place.'
 complete -c hindsight -n "__hindsight_at '/recall'" -l require-match -d 'Exit with 1 if nothing is found.'

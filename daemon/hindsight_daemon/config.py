@@ -96,6 +96,14 @@ class RecallSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     fusion: str = "mix"
     """How the arms are joined: mix (min-max scores) or rrf (reciprocal ranks)."""
+    profile: str = "auto"
+    """What recalls are after unless they say so: auto, facts, conversation or continuity."""
+    keyword_weight: Annotated[float, Meta(ge=0)] = 1.0
+    """Factor on the weight of words in common."""
+    vector_weight: Annotated[float, Meta(ge=0)] = 1.0
+    """Factor on the weight of meaning."""
+    recent_weight: Annotated[float, Meta(ge=0)] = 1.0
+    """Factor on the weight of recency."""
     rerank_budget_ms: Positive = 250
     """Time the cross-encoder may take."""
 
@@ -202,6 +210,7 @@ PLAIN_ENVIRONMENT: dict[str, str] = {
 CHOICES: dict[str, tuple[str, ...]] = {
     "judge.provider": ("none", "openai", "anthropic", "ollama", "command"),
     "recall.fusion": ("mix", "rrf"),
+    "recall.profile": ("auto", "facts", "conversation", "continuity"),
     "daemon.log_level": ("debug", "info", "warning", "error"),
 }
 """Keys that take one of a few words."""

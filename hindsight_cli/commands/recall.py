@@ -43,6 +43,7 @@ class Options(Struct):
     until: str = ""
     include: tuple[str, ...] = ()
     rerank: str = "auto"
+    profile: str = ""
     form: Form = "text"
     explain: bool = False
     require_match: bool = False
@@ -76,6 +77,7 @@ def _params(options: Options, context: AppContext) -> dict[str, Any]:
         "until": when.as_param(options.until, now, "end"),
         "include": options.include,
         "rerank": options.rerank,
+        "profile": options.profile,
         "explain": options.explain,
         "with_context": options.form == "context",
     }
@@ -139,6 +141,10 @@ def recall(
         Literal["auto", "on", "off"],
         typer.Option("--rerank", help="Whether a cross-encoder orders the best again."),
     ] = "auto",
+    profile: Annotated[
+        Literal["auto", "facts", "conversation", "continuity"] | None,
+        typer.Option("--profile", help="What to weigh: as set, facts, talk, or recent work."),
+    ] = None,
     form: Annotated[
         Form,
         typer.Option("--format", "-f", help="Text, a fenced block for a prompt, or JSON."),
@@ -177,6 +183,7 @@ def recall(
         until=until,
         include=tuple(include or ()),
         rerank=rerank,
+        profile=profile or "",
         form=form,
         explain=explain,
         require_match=require_match,

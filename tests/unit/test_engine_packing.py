@@ -19,6 +19,7 @@ from hindsight_daemon.engine.packing import (
 from hindsight_daemon.model import Memory
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+WORDS = ("apple", "bridge", "candle", "desert", "engine")
 
 
 def memory(text: str, memory_id: str = "", **fields: Any) -> Memory:
@@ -187,3 +188,18 @@ def test_a_text_cannot_close_the_fence_or_forge_a_label(text: str) -> None:
 
 def test_code_with_angle_brackets_is_left_alone() -> None:
     assert "Vec<u8> and a < b" in context_block([memory("Vec<u8> and a < b")])
+
+
+def test_one_session_does_not_push_out_what_others_know() -> None:
+    own = [memory(f"Lesson number {word} of one session", session_id="long") for word in WORDS]
+    other = memory("What another session learned about it", session_id="short")
+    found = pack([*own, other], limit=6)
+    assert found == [*own[:3], other, *own[3:]]
+
+
+def test_turns_of_one_session_stay_as_they_match() -> None:
+    turns = [memory(f"Said {w} here", kind="turn", session_id="one") for w in WORDS]
+    assert pack([*turns, memory("Said elsewhere", kind="turn", session_id="two")], limit=6) == [
+        *turns,
+        memory("Said elsewhere", kind="turn", session_id="two"),
+    ]

@@ -1,12 +1,14 @@
 """Fits what was found into the room there is, and fences it for a prompt.
 
-Pure; imports records and terms only. Order is never changed here except by leaving out.
+Pure; imports records and terms only. Order is changed only by leaving out and, for memories of one
+session, by moving what is beyond a few behind those of others.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -17,6 +19,9 @@ from hindsight_daemon.model import CONFIRM_TAG, Memory
 
 DUPLICATE_JACCARD = 0.9
 """Overlap of terms from which two distilled memories say the same."""
+
+PER_SESSION = 3
+"""Distilled memories of one session that may stand before those of others."""
 
 LABEL_TOKENS = 24
 """What id, date, source, status and confidence of one memory cost in a prompt."""
@@ -69,6 +74,25 @@ def collapse(memories: Sequence[Memory]) -> list[tuple[Memory, tuple[str, ...]]]
     return [(memory, tuple(stands_for)) for memory, _, stands_for in kept]
 
 
+def diversified(memories: Sequence[Memory], limit: int) -> list[Memory]:
+    """Return `memories` with those beyond `PER_SESSION` of one session behind the others.
+
+    One long session must not be all that is heard of a matter. Only distilled memories among the
+    first `limit` are moved: turns are a record, and who asks for them wants them as they match.
+    """
+    counts: Counter[str] = Counter()
+    first: list[Memory] = []
+    later: list[Memory] = []
+    for memory in memories[:limit]:
+        if memory.kind != "turn" and memory.session_id:
+            counts[memory.session_id] += 1
+            if counts[memory.session_id] > PER_SESSION:
+                later.append(memory)
+                continue
+        first.append(memory)
+    return [*first, *later, *memories[limit:]]
+
+
 def pack(
     memories: Sequence[Memory],
     *,
@@ -76,7 +100,7 @@ def pack(
     budget_tokens: int | None = None,
     label_tokens: int = LABEL_TOKENS,
 ) -> list[Memory]:
-    """Return at most `limit` memories within `budget_tokens`, near-equals collapsed.
+    """Return at most `limit` memories within `budget_tokens`, near-equals collapsed, sources mixed.
 
     A memory that does not fit comes back with its text trimmed if it is the first or if a useful
     part of it fits, else it is left out in favour of shorter ones behind it. Each costs
@@ -84,7 +108,7 @@ def pack(
     """
     packed: list[Memory] = []
     room = math.inf if budget_tokens is None else budget_tokens
-    for memory, _ in collapse(memories):
+    for memory in diversified([memory for memory, _ in collapse(memories)], limit):
         if len(packed) >= limit:
             break
         cost = estimate_tokens(memory.text) + label_tokens

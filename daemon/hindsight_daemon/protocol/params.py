@@ -15,7 +15,10 @@ class NoParams(Document, kw_only=True):
 
 
 class RecallParams(Document, kw_only=True):
-    """`project` is a name or path; `cwd` lets the daemon find the project when none is named."""
+    """`project` is a name or path; `cwd` lets the daemon find the project when none is named.
+
+    `profile` is auto, facts, conversation or continuity; empty: the setting `recall.profile`.
+    """
 
     query: str
     limit: int = 10
@@ -34,6 +37,7 @@ class RecallParams(Document, kw_only=True):
     rerank: str = "auto"
     explain: bool = False
     with_context: bool = False
+    profile: str = ""
 
 
 class RememberParams(Document, kw_only=True):

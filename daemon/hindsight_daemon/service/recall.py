@@ -13,7 +13,9 @@ import msgspec
 from hindsight_daemon.clock import new_id
 from hindsight_daemon.engine import (
     fusion,
+    hops,
     packing,
+    profiles,
     query,
     relevance,
     reranking,
@@ -62,6 +64,13 @@ class Asked(msgspec.Struct):
     limit: int
     kinds: tuple[str, ...]
     wants_turns_only: bool
+    profile: profiles.Profile
+
+
+def _profile(s: Services, params: RecallParams) -> profiles.Profile:
+    name = params.profile or s.settings.recall.profile
+    checked("profile", (name,), tuple(profiles.PROFILES))
+    return profiles.PROFILES[name]
 
 
 def _asked(s: Services, params: RecallParams, call: Call) -> Asked:
@@ -88,7 +97,12 @@ def _asked(s: Services, params: RecallParams, call: Call) -> Asked:
         until=moment("until", params.until),
     )
     return Asked(
-        query=prepared, where=where, limit=limit, kinds=kinds, wants_turns_only=kinds == ("turn",)
+        query=prepared,
+        where=where,
+        limit=limit,
+        kinds=kinds,
+        wants_turns_only=kinds == ("turn",),
+        profile=_profile(s, params),
     )
 
 
@@ -212,7 +226,7 @@ async def _rank(
         session_id=params.session_id,
         agent_role=params.agent_role,
         task_type=params.task_type,
-        wants_turns_only=asked.wants_turns_only,
+        wants_turns_only=asked.wants_turns_only or asked.profile.turns_are_equal,
         since=asked.query.since,
         until=asked.query.until,
     )
@@ -225,18 +239,51 @@ async def _candidates(
     s: Services, asked: Asked, where: SearchFilter, vector: list[float] | None, depth: int
 ) -> list[fusion.Candidate]:
     arms = await _arms(s, asked.query, where, vector, depth)
+    arm_weights = asked.profile.weights(
+        is_cjk=asked.query.is_cjk, is_passage=asked.query.is_passage, factors=_factors(s)
+    )
     fused = fusion.fuse(
         arms,
         method=s.settings.recall.fusion,  # type: ignore[arg-type]
-        weights=fusion.arm_weights(is_cjk=asked.query.is_cjk, is_passage=asked.query.is_passage),
+        weights=arm_weights,
         embedder=s.models.model_id if vector is not None else None,
     )
-    return relevance.cut(
+    kept = relevance.cut(
         fused,
         asked.query.terms,
         floor=_floor(s) if vector is not None else None,
         had_vectors=vector is not None,
     )
+    if where.kinds == ("turn",) or not asked.profile.hops:
+        return kept
+    return await _followed(s, asked, where, kept)
+
+
+async def _followed(
+    s: Services, asked: Asked, where: SearchFilter, candidates: list[fusion.Candidate]
+) -> list[fusion.Candidate]:
+    """Add what shares a name with the best candidates: A depends on B, B on C."""
+    followed: set[str] = set()
+    front = candidates
+    for _ in range(hops.HOPS):
+        following = hops.leads(front, asked.query.terms, followed)
+        if not following:
+            break
+        followed.update(lead.name for lead in following)
+        terms = tuple(dict.fromkeys(term for lead in following for term in lead.terms))
+        hits = await s.store.search_terms(terms, where, limit=hops.HITS_LIMIT)
+        front = hops.reached(candidates, hits, following)
+        candidates = hops.joined(candidates, front)
+    return candidates
+
+
+def _factors(s: Services) -> dict[str, float]:
+    recall = s.settings.recall
+    return {
+        fusion.KEYWORD: recall.keyword_weight,
+        fusion.VECTOR: recall.vector_weight,
+        fusion.RECENT: recall.recent_weight,
+    }
 
 
 def _floor(s: Services) -> relevance.Floor | None:

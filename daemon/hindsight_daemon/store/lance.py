@@ -41,7 +41,7 @@ from hindsight_daemon.store.where import in_list, lance_literal
 R = TypeVar("R", bound=Record)
 
 _IDS_PER_STATEMENT = 500
-_TERMS_LIMIT = 64
+_TERMS_LIMIT = 96
 _PROBES = 50
 _PROBES_LARGE = 200
 _LARGE_ROWS = 300_000
