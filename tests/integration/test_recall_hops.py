@@ -16,6 +16,7 @@ CHAIN = (
     "LedgerStore runs on the host db-north-7.",
     "The canteen serves soup on Mondays.",
 )
+QUERY = "Where does the web shop send every order?"
 CHAIN_ZH = (
     "订单页面调用结算服务。",
     "结算服务依赖账本库。",
@@ -24,8 +25,10 @@ CHAIN_ZH = (
 )
 
 
-@pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+    # By words alone nothing but a name leads from one statement to the next.
+    monkeypatch.setenv("HINDSIGHT_EMBED_MODEL", "none")
     with running_daemon() as client:
         for text in (*CHAIN, *CHAIN_ZH):
             client.remember(text, project="shop")
@@ -36,33 +39,22 @@ def found(client: Client, query: str, **params: str) -> list[str]:
     return [one.text for one in client.recall(query, project="shop", **params).memories]
 
 
-@pytest.mark.parametrize(
-    ("query", "chain"),
-    [("Where does the web shop send every order?", CHAIN), ("订单页面调用什么？", CHAIN_ZH)],
-)
-def test_what_a_find_depends_on_comes_in_behind_it(
-    client: Client, query: str, chain: tuple[str, ...]
-) -> None:
-    texts = found(client, query)
-    assert texts[0] == chain[0]
-    assert texts.index(chain[0]) < texts.index(chain[1]) < texts.index(chain[2])
-    assert chain[3] not in texts
+def test_what_a_find_depends_on_comes_in_behind_it(client: Client) -> None:
+    for query, chain in ((QUERY, CHAIN), ("订单页面调用什么？", CHAIN_ZH)):
+        texts = found(client, query)
+        assert texts[0] == chain[0]
+        assert texts.index(chain[0]) < texts.index(chain[1]) < texts.index(chain[2])
+        assert chain[3] not in texts
 
 
 def test_what_came_in_by_a_name_says_so(client: Client) -> None:
-    result = client.recall(
-        "Where does the web shop send every order?", project="shop", explain=True
-    )
+    result = client.recall(QUERY, project="shop", explain=True)
     arms = {one.text: set(one.scores.arms) for one in result.memories if one.scores}
     assert "entity" not in arms[CHAIN[0]]
     assert arms[CHAIN[1]] == {"entity"}
 
 
-def test_a_profile_without_hops_stays_with_what_answers(client: Client) -> None:
-    query = "Where does the web shop send every order?"
-    assert CHAIN[2] not in found(client, query, profile="conversation")
-
-
-def test_an_unknown_profile_is_refused(client: Client) -> None:
+def test_a_profile_changes_what_is_weighed_and_must_exist(client: Client) -> None:
+    assert CHAIN[2] not in found(client, QUERY, profile="conversation")
     with pytest.raises(UsageProblem):
         client.recall("anything", profile="everything")
