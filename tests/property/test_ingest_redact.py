@@ -7,7 +7,9 @@ import string
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hindsight_daemon.ingest.redact import redact
+from hindsight_daemon.ingest.redact import needles, redact
+from hindsight_daemon.ingest.redact_shapes import shaped_secrets
+from hindsight_daemon.ingest.redact_values import assigned_secrets
 
 ALNUM = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
@@ -69,3 +71,37 @@ def test_hashes_and_ids_are_left_alone(commit: str, digest: str, uuid: object) -
 def test_any_text_can_be_redacted(text: str) -> None:
     clean, count = redact(text)
     assert (clean == text) == (count == 0)
+
+
+NEEDLE = st.sampled_from(sorted(needles().all)).map(bytes)
+IN_ANY_CASE = st.tuples(NEEDLE, st.sampled_from([bytes.lower, bytes.upper, bytes.title])).map(
+    lambda pair: pair[1](pair[0])
+)
+PART = st.one_of(
+    IN_ANY_CASE,
+    NEEDLE.map(lambda needle: needle[:-1]),
+    (SURROUNDING | SECRET | BOUNDARY).map(lambda text: text.encode("utf-8", "surrogatepass")),
+    st.sampled_from([b"=hunter2A9!", b": 'Zq81kk02ahTT'", b" 0123456789abcdefABCDEF0123456789"]),
+)
+
+
+@given(st.lists(PART, max_size=10).map(b"".join))
+def test_trying_only_what_a_text_has_literals_for_finds_all_that_trying_everything_finds(
+    data: bytes,
+) -> None:
+    lowered = data.lower()
+    found = needles().found_in(lowered)
+    assert found == {needle for needle in needles().all if needle in lowered}
+    # What looks like a token of Discord is one only in a text about it.
+    everything = needles().all - {b"discord"} | found
+    assert set(shaped_secrets(data, found)) == set(shaped_secrets(data, everything))
+    assert set(assigned_secrets(data, lowered, found)) == set(
+        assigned_secrets(data, lowered, everything)
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(NEEDLE, st.integers(-40, 3))
+def test_a_literal_is_found_where_a_long_text_is_cut(needle: bytes, offset: int) -> None:
+    text = b"." * (256 * 1024 + offset) + needle + b"." * 5000
+    assert needle in needles().found_in(text)

@@ -9,9 +9,12 @@ take hashes, ids and ordinary code for secrets.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import msgspec
 
+from hindsight_daemon.ingest import redact_values
+from hindsight_daemon.ingest.redact_needles import Needles
 from hindsight_daemon.ingest.redact_values import assigned_secrets
 from hindsight_daemon.model import Event
 
@@ -55,13 +58,22 @@ def redact_event(event: Event) -> tuple[Event, int]:
     return msgspec.structs.replace(event, text=text, tool=tool), total
 
 
+@cache
+def needles() -> Needles:
+    """Return all literals without which there is no secret."""
+    from hindsight_daemon.ingest import redact_shapes
+
+    return Needles((*redact_shapes.NEEDLES, *redact_values.NEEDLES))
+
+
 def _find(data: bytes) -> list[tuple[int, int, str]]:
     """Return the spans of secrets, sorted and without overlaps."""
     # Imported on first use: its origin, detect-secrets, takes a tenth of a second to load.
     from hindsight_daemon.ingest.redact_shapes import shaped_secrets
 
     lowered = data.lower()
-    spans = [*shaped_secrets(data, lowered), *assigned_secrets(data, lowered)]
+    found = needles().found_in(lowered)
+    spans = [*shaped_secrets(data, found), *assigned_secrets(data, lowered, found)]
     if not spans:
         return spans
     done = [match.span() for match in _MARKER.finditer(data)]

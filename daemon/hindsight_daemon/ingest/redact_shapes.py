@@ -7,7 +7,7 @@ come from, loads an HTTP library of which nothing is used here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import NamedTuple
 
 from detect_secrets.plugins.azure_storage_key import AzureStorageKeyDetector
@@ -58,8 +58,8 @@ _MAX_KEY_BYTES = 32768
 _WORD = rb"[A-Za-z0-9_-]"
 
 
-LOWERED = frozenset((b"discord", b"earer ", b"uthorization", b"hooks.slack.com"))
-"""Needles that are looked for in the lowered text."""
+_ANY_CASE = frozenset((b"discord", b"earer ", b"uthorization", b"hooks.slack.com", b"xox"))
+"""Needles that may be written in capitals too."""
 
 BY_NEEDLE: tuple[tuple[bytes, tuple[Shape, ...]], ...] = (
     (
@@ -96,7 +96,13 @@ BY_NEEDLE: tuple[tuple[bytes, tuple[Shape, ...]], ...] = (
     (b"npm_", (_own("npm", rb"npm_[A-Za-z0-9]{36}"),)),
     (b"_authToken", (_own("npm", rb"_authToken\s*=\s*([^\s\"'$]{8,})", 1),)),
     (b"SG.", tuple(_borrowed("sendgrid", SendGridDetector))),
-    (b"xox", (_own("slack", rb"xox[a-zA-Z]-[A-Za-z0-9-]{8,}"),)),
+    (
+        b"xox",
+        (
+            _own("slack", rb"xox[a-zA-Z]-[A-Za-z0-9-]{8,}"),
+            *_borrowed("slack", SlackDetector),
+        ),
+    ),
     (b"xapp-", (_own("slack", rb"xapp-\d-[A-Za-z0-9-]{16,}"),)),
     (b"hooks.slack.com", tuple(_borrowed("slack", SlackDetector))),
     (b"sq0", tuple(_borrowed("square", SquareOAuthDetector))),
@@ -145,33 +151,69 @@ BY_NEEDLE: tuple[tuple[bytes, tuple[Shape, ...]], ...] = (
         ),
     ),
 )
-"""Shapes by the needle without which none of them can match.
+"""Shapes by the needle without which none of them can match; no needle is a common word."""
 
-Each needle costs a pass over every text, so there are few, and none that is common.
-"""
-
-PREFIXED: tuple[Shape, ...] = (
-    _own("aws-id", rb"A(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[0-9A-Z]{16}"),
-    _own("github", rb"gh[pousr]_[A-Za-z0-9_]{36,}"),
-    _own("gitlab", rb"gl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas)-[A-Za-z0-9_-]{20,}"),
-    _own("vault", rb"hv[sb]\.[A-Za-z0-9_-]{24,}"),
-    *_borrowed("twilio", TwilioKeyDetector, is_loose=True),
+_PREFIXED: tuple[tuple[tuple[bytes, ...], Shape], ...] = (
+    (
+        (b"AKIA", b"ASIA", b"ABIA", b"ACCA", b"A3T"),
+        _own("aws-id", rb"A(?:KIA|SIA|BIA|CCA|3T[A-Z0-9])[0-9A-Z]{16}"),
+    ),
+    (
+        (b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_"),
+        _own("github", rb"gh[pousr]_[A-Za-z0-9_]{36,}"),
+    ),
+    (
+        tuple(
+            b"gl%b-" % part
+            for part in (
+                b"pat",
+                b"dt",
+                b"ft",
+                b"soat",
+                b"rt",
+                b"cbt",
+                b"imt",
+                b"ptt",
+                b"agent",
+                b"oas",
+            )
+        ),
+        _own("gitlab", rb"gl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas)-[A-Za-z0-9_-]{20,}"),
+    ),
+    ((b"hvs.", b"hvb."), _own("vault", rb"hv[sb]\.[A-Za-z0-9_-]{24,}")),
 )
-"""Shapes that begin literally, which is as quick as looking for a needle."""
+"""Shapes that begin with one of several needles."""
+
+_ALWAYS: tuple[Shape, ...] = tuple(_borrowed("twilio", TwilioKeyDetector, is_loose=True))
+"""Shapes whose beginning is too short for a needle, but literal and therefore quick."""
+
+NEEDLES: frozenset[bytes] = frozenset(
+    needle.lower()
+    for needle in (
+        *(needle for needle, _ in BY_NEEDLE),
+        *(needle for needles, _ in _PREFIXED for needle in needles),
+    )
+)
 
 
-def shaped_secrets(data: bytes, lowered: bytes) -> Iterator[tuple[int, int, str]]:
+def shaped_secrets(data: bytes, found: Set[bytes]) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, kind) of what has the shape of a secret.
 
-    `lowered` is `data` in small ASCII letters.
+    `found` are those of `NEEDLES` that `data` holds in small or capital letters; others in it
+    cost time only.
     """
+    for shape in _ALWAYS:
+        yield from _matches(shape, data)
+    if found.isdisjoint(NEEDLES):
+        return
     for needle, shapes in BY_NEEDLE:
-        if needle in (lowered if needle in LOWERED else data):
+        if needle.lower() in found and (needle in _ANY_CASE or needle in data):
             for shape in shapes:
                 yield from _matches(shape, data)
-    for shape in PREFIXED:
-        yield from _matches(shape, data)
-    if b"PRIVATE KEY" in data:
+    for needles, shape in _PREFIXED:
+        if not found.isdisjoint(needle.lower() for needle in needles):
+            yield from _matches(shape, data)
+    if b"private key" in found and b"PRIVATE KEY" in data:
         yield from _beheaded_keys(data)
 
 

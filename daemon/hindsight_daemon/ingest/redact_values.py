@@ -7,7 +7,7 @@ and by its look, so that references, types, placeholders and prose stay as they 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 _STRONG = (b"passw", b"passphrase", b"pwd", b"_pass")
 _WEAK = (b"secret", b"token", b"credential")
@@ -56,23 +56,26 @@ _STEMS = (b"pass", b"pwd", b"secret", b"token", b"cred", b"key", b"hash")
 _ENV_LINE_START = re.compile(rb"(?:\A|[\n;&\s]|\\n|export )[A-Z0-9_]*\Z")
 
 
-def assigned_secrets(data: bytes, lowered: bytes) -> Iterator[tuple[int, int, str]]:
+NEEDLES = frozenset((*_STRONG, *_STRONG_CHINESE, *_WEAK, *_WEAK_CHINESE, *_KEYS, b"_key"))
+
+
+def assigned_secrets(
+    data: bytes, lowered: bytes, found: Set[bytes]
+) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, kind) of the values in `data` that their names mark as secrets.
 
-    `lowered` is `data` in small ASCII letters.
+    `lowered` is `data` in small ASCII letters, `found` those of `NEEDLES` it holds; others in it
+    cost time only.
     """
-    strong, weak = list(_STRONG), list(_WEAK)
-    if not data.isascii():
-        strong += _STRONG_CHINESE
-        weak += _WEAK_CHINESE
-    if b"key" in lowered:
-        weak += _KEYS
+    if found.isdisjoint(NEEDLES):
+        return
+    if b"_key" in found:
         yield from _values(data, data, b"_KEY", is_strong=False)
-    for name in strong:
-        if name in lowered:
+    for name in (*_STRONG, *_STRONG_CHINESE):
+        if name in found:
             yield from _values(data, lowered, name, is_strong=True)
-    for name in weak:
-        if name in lowered:
+    for name in (*_WEAK, *_WEAK_CHINESE, *_KEYS):
+        if name in found:
             yield from _values(data, lowered, name, is_strong=False)
 
 
