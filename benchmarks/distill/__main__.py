@@ -63,8 +63,10 @@ def score_cases(cases: Sequence[Case]) -> list[CaseScore]:
         for case in cases:
             path = Path(folder) / file_name(case)
             path.write_text(render(case), encoding="utf-8")
-            learned = [one for read in read_sessions(path) for one in learn_session(read)]
-            scores.append(score(case, learned))
+            sessions = list(read_sessions(path))
+            events = [event for one in sessions for event in one.events]
+            learned = [task for one in sessions for task in learn_session(one)]
+            scores.append(score(case, events, learned))
     return scores
 
 
@@ -86,7 +88,7 @@ def sample_of(folder: Path, count: int) -> None:
     """Print `count` lessons of all transcripts below a folder, the same ones at every run."""
     texts: dict[str, str] = {}
     sessions = episodes = lessons = 0
-    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.suffix != ".md"):
+    for path in sorted(p for p in folder.rglob("*") if p.is_file() and p.name != "INDEX.md"):
         for session in read_sessions(path):
             sessions += 1
             for one in learn_session(session):

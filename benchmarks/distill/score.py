@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
 
-from benchmarks.distill.cases import Case, Wanted
+from benchmarks.distill.cases import Case, Wanted, WantedEpisode
+from hindsight_daemon.model import Event, Memory
 from hindsight_daemon.service.learning import Learned
 
 MAX_LESSONS_PER_TASK = 3
@@ -57,10 +58,10 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
     junk: float
 
 
-def score(case: Case, learned: Iterable[Learned]) -> CaseScore:
-    """Compare what was learnt with the labels of a case."""
+def score(case: Case, events: Sequence[Event], learned: Iterable[Learned]) -> CaseScore:
+    """Compare what was learnt from the events of a session with the labels of its case."""
     tasks = list(learned)
-    right, wrong, asked = _outcomes(case, tasks)
+    right, wrong, asked = _outcomes(case, events, tasks)
     left = list(case.lesson)
     judged = []
     for task in tasks:
@@ -104,27 +105,42 @@ def _share(part: int, whole: int) -> float:
     return part / whole if whole else 1.0
 
 
-def _outcomes(case: Case, tasks: list[Learned]) -> tuple[int, list[str], int]:
-    """Return how many labelled outcomes are right, what is wrong, and how many were asked."""
+def _outcomes(
+    case: Case, events: Sequence[Event], tasks: list[Learned]
+) -> tuple[int, list[str], int]:
+    """Return how many labelled outcomes are right, what is wrong, and how many were asked.
+
+    A label speaks of the episode that holds its prompt. Whether a correction goes on with a task or
+    begins another is left open: of labels that fall into one episode the last one counts.
+    """
     episodes = [task.episode.memory for task in tasks if task.episode is not None]
     if case.no_episode:
         wrong = [f"an episode of `{one.task_goal[:60]}`" for one in episodes]
         return int(not wrong), wrong, 1
     right, asked, wrong = 0, 0, []
+    told: dict[str, tuple[WantedEpisode, Memory]] = {}
     for wanted in case.episode:
-        found = next(
-            (one for one in episodes if re.search(wanted.goal, one.task_goal, re.IGNORECASE)), None
-        )
-        if found is None and wanted.optional:
-            continue
-        asked += 1
-        if found is None:
+        found = next((one for one in episodes if _holds(one, events, wanted.goal)), None)
+        if found is not None:
+            told[found.id] = wanted, found
+        elif not wanted.optional:
+            asked += 1
             wrong.append(f"no episode `{wanted.goal}`")
-        elif found.outcome in wanted.outcome.split("|"):
+    for wanted, found in told.values():
+        asked += 1
+        if found.outcome in wanted.outcome.split("|"):
             right += 1
         else:
             wrong.append(f"`{wanted.goal}` is {wanted.outcome}, not {found.outcome}")
     return right, wrong, asked
+
+
+def _holds(episode: Memory, events: Sequence[Event], goal: str) -> bool:
+    """Tell whether the user said something within an episode that fits a pattern."""
+    ends = {event_id for evidence in episode.evidence for event_id in evidence.event_ids}
+    inside = [number for number, event in enumerate(events) if event.id in ends]
+    span = events[min(inside) : max(inside) + 1] if inside else ()
+    return any(e.kind == "prompt" and re.search(goal, e.text, re.IGNORECASE) for e in span)
 
 
 def _judge(case: Case, left: list[Wanted], kind: str, text: str, scope: str) -> Judged:

@@ -15,8 +15,8 @@ from benchmarks.distill.score import MAX_LESSONS_PER_TASK, CaseScore
 from benchmarks.distill.wire import file_name, render
 
 FLOORS = {
-    "all": {"outcome_accuracy": 0.9, "recall": 0.69, "precision": 0.77},
-    "held-out half": {"outcome_accuracy": 0.9, "recall": 0.66, "precision": 0.72},
+    "all": {"outcome_accuracy": 0.95, "recall": 0.9, "precision": 0.9},
+    "held-out half": {"outcome_accuracy": 0.9, "recall": 0.85, "precision": 0.82},
 }
 MOST_JUNK = 0.02
 
@@ -36,8 +36,7 @@ def test_the_set_covers_all_formats_and_a_third_of_it_is_chinese(cases: list[Cas
     assert {case.format for case in cases} == set(FORMATS)
     assert sum(case.lang == "zh" for case in cases) >= len(cases) / 3
     assert sum(case.nothing for case in cases) >= 10
-    halves = Counter(case.is_held_out for case in cases)
-    assert halves[True] == halves[False]
+    assert sum(case.is_held_out for case in cases) >= len(cases) / 3
 
 
 def test_every_session_is_read_in_its_format_with_every_step(
@@ -84,7 +83,7 @@ def test_the_distiller_does_not_fall_below_its_floors(scores: list[CaseScore], g
 def test_next_to_nothing_that_is_learnt_is_junk(scores: list[CaseScore]) -> None:
     produced = [lesson for one in scores for lesson in one.lessons]
     junk = [lesson for lesson in produced if lesson.fate == "junk"]
-    assert len(junk) <= MOST_JUNK * len(produced) + 1, junk
+    assert len(junk) <= MOST_JUNK * len(produced), junk
 
 
 def test_no_task_teaches_more_than_three_lessons(scores: list[CaseScore]) -> None:

@@ -136,7 +136,9 @@ _HARNESS = re.compile(
     re.I,
 )
 _SERIOUS = re.compile(
-    r"fatal:|panic:|Traceback|No such file|not found|denied|\berror\b|错误|失败|无法", re.I
+    r"fatal:|panic:|Traceback|No such file|not found|denied|cannot connect|refused|unauthori[sz]ed"
+    r"|expired|\berror\b|错误|失败|无法",
+    re.I,
 )
 _FAILED_RUN = re.compile(
     r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^FAILED\b|^FAIL\b|--- FAIL:|\bFAILURES!"
@@ -169,6 +171,7 @@ _TIMED_OUT = re.compile(
 _WRITES = re.compile(
     r"(?:^|[;&|]\s*)(?:cat|tee|echo|printf)\b[^|;&]*?(?:>|tee\s)\s*(?!/dev/|&)([\w./~-]+)"
 )
+_EDIT_SCRIPT = re.compile(r"(?:\d|\$|/.*/)*(?:[sy]([/|#,@!:]).*\1.*\1|[aicd]\b)")
 _IN_PLACE = re.compile(r"\b(?:sed|perl)\s+(?:-\w+\s+)*-\w*i\b")
 
 
@@ -183,7 +186,8 @@ def _written_files(arguments: str, line: str) -> tuple[str, ...]:
     if not found:
         found = _WRITES.findall(line)
     if not found and _IN_PLACE.search(line):
-        found = [target for c in parse(line) for target in c.targets[-1:] if "." in target]
+        named = [target for c in parse(line) for target in c.targets]
+        found = [one for one in named if "." in one and not _EDIT_SCRIPT.match(one)]
     return tuple(dict.fromkeys(name.strip().strip("\"'\\") for name in found))
 
 

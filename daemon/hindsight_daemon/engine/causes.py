@@ -37,6 +37,7 @@ class Clause(Record, frozen=True, kw_only=True):
     sentence: str
     event_id: str
     score: float
+    is_first_reaction: bool = False
 
 
 def find_cause(passages: Sequence[Passage], hints: Sequence[str] = ()) -> Clause | None:
@@ -75,7 +76,13 @@ def _better(
         score -= 1
     if score < least or (best is not None and score < best.score):
         return best
-    return Clause(text=text, sentence=sentence, event_id=passage.event_id, score=score)
+    return Clause(
+        text=text,
+        sentence=sentence,
+        event_id=passage.event_id,
+        score=score,
+        is_first_reaction=passage.is_first_reaction,
+    )
 
 
 def find_fix(passages: Sequence[Passage], hints: Sequence[str] = ()) -> Clause | None:
@@ -122,14 +129,24 @@ def cause_clause(sentence: str) -> tuple[str, float] | None:
 
 def _diagnosis(sentence: str, passage: Passage) -> tuple[str, float] | None:
     """Return a plain statement of a state, where it was said right after the failure."""
-    if not passage.is_first_reaction or len(sentence) > 180 or not _STATE.search(sentence):
+    if not passage.is_first_reaction or len(sentence) > 180 or sentence[-1] in ":：?？":
         return None
-    if _PLANNING.match(sentence) or _NARRATED.match(sentence) or _PRESCRIBES.search(sentence):
-        return None
-    if sentence[-1] in ":：?？":
+    if _PLANNING.match(sentence) or _NARRATED.match(sentence):
         return None
     clause = _trimmed(_before_fix(sentence))
+    if not _STATE.search(clause) or _PRESCRIBES.search(clause):
+        return None
     return (clause, 2.0) if _has_content(clause) and not _CIRCULAR.search(clause) else None
+
+
+def states_rule(cause: Clause) -> bool:
+    """Tell whether a cause, said at once after the failure, holds beyond the slip that led to it.
+
+    "Recipes must start with a tab" does, "I forgot the import" does not.
+    """
+    return (
+        cause.is_first_reaction and bool(_RULE.search(cause.text)) and not _SLIP.search(cause.text)
+    )
 
 
 @lru_cache(maxsize=2048)
@@ -175,6 +192,9 @@ _CAUSES: tuple[tuple[float, re.Pattern[str]], ...] = (
         r"|bug)"
         r"|I (?:can )?see the (?:problem|issue|bug))\s*[:—–.,-]+\s*(?P<cause>.+)", re.I)),
     (4, re.compile(r"\b(?:is|was|were|are|been|being)?\s*caused by\s+(?P<cause>.+)", re.I)),
+    (3, re.compile(
+        r"^(?P<cause>(?!(?:I|we|it|this|that|there|they)\b).{3,80}\b(?:lacked|lacks|(?:was|were"
+        r"|is|are) missing (?:from|the|a|an)|had no|did not have|does not have)\b.{3,90})", re.I)),
     (3.5, re.compile(r"\bturn(?:s|ed) out(?: that)?,?\s+(?:that\s+)?(?P<cause>.+)", re.I)),
     (3, re.compile(r"\bbecause\s+(?P<cause>.+)", re.I)),
     (3, re.compile(r"\bdue to\s+(?P<cause>.+)", re.I)),
@@ -275,7 +295,8 @@ _VAGUE = re.compile(
     r"^(?:it|this|that|they|there|these|those|of (?:this|that|it)|we|you|I|the (?:above|same"
     r"|following))(?: (?:is|was|are|were))?"
     r"(?: \w+){0,2}$|^(?:now |here|clear|obvious|simple|fixed|resolved|that we|(?:in|with|at|on|how"
-    r"|about|related|likely) )|^(?:这样|如此|这个|它)[了的]?$",
+    r"|about|related|likely) )|^(?:这样|如此|这个|它)[了的]?$"
+    r"|^(?:just|please|let|try|make sure|don'?t|do not|fix|add|remove|change|move) ",
     re.I,
 )
 _SOLVED_TAIL = re.compile(
@@ -287,8 +308,20 @@ _STATE = re.compile(
     r"|pinned|set|unset|moved|renamed|removed|deprecated|locked|stale|outdated|out of|too|older"
     r"|newer)\b"
     r"|\b(?:isn't|aren't|wasn't|weren't|hasn't|doesn't|does not|don't|cannot|can't|lacks?|needs?"
-    r"|requires?|expects?|still|no longer|without|instead of|pins?)\b"
-    r"|没有|不是|不存在|未|缺|需要|要求|不支持|只支持|只有|写死|被占用|过期|冲突",
+    r"|requires?|expects?|still|no longer|without|instead of|pins?|lacked|only (?:allows?"
+    r"|accepts?|works?|reads?)|must (?:be|start|have|come|match|use|end|run|not))\b"
+    r"|没有|不是|不存在|未|缺|需要|要求|不支持|不兼容|不一致|只支持|只有|只能|写死|被占用|过期|冲突"
+    r"|太[低高旧新]|超时|指向",
+    re.I,
+)
+_RULE = re.compile(
+    r"\b(?:must|only|requires?|needs?|has to|have to|does not (?:support|accept|allow|work)"
+    r"|doesn't (?:support|accept|allow|work)|cannot|can't)\b|必须|只能|只支持|只有|不支持|不兼容"
+    r"|要求|需要先",
+    re.I,
+)
+_SLIP = re.compile(
+    r"\b(?:I|my|we|forgot|forgotten|typo|mistake|accidentally|misspelled)\b|我|忘|漏|写错|手误",
     re.I,
 )
 _NARRATED = re.compile(
@@ -297,7 +330,9 @@ _NARRATED = re.compile(
     r"|now))\b|^(?:我|好|这|那|还是|仍然|看来)",
     re.I,
 )
-_PRESCRIBES = re.compile(r"\b(?:should|must|ought)\b|应该|必须|需要(?:加|改|把)")
+_PRESCRIBES = re.compile(
+    r"\b(?:should|ought)\b|\b(?:I|we|you|it|this|that) must\b|应该|必须|需要(?:加|改|把)", re.I
+)
 _CIRCULAR = re.compile(
     r"\b(?:checks?|tests?|build|commands?|ci|lint\w*|compilation)s? (?:is |are |has |have |was "
     r"|were )?(?:still )?fail\w*"
@@ -311,7 +346,8 @@ _VAGUE_FIX = re.compile(
     r"|understand|investigate"
     r"|debug|search|explore|examine|inspect|review|analyze|confirm|continue|think|know|get"
     r"|make sure|go|do|have|be|use it)\b"
-    r"|^(?:修复|检查|看|查|运行|测试|确认|调查|分析|继续)",
+    r"|^(?:修复|检查|看|查|运行|测试|确认|调查|分析|继续)"
+    r"|^(?:启动|开启|关闭|安装|重启|重建|提交|回滚|修改|添加|调整|升级|删除)(?:成功|完成)?[了好]?(?:[，,。；]|$)",
     re.I,
 )
 _CONTENT = re.compile(r"[A-Za-z_]\w{2,}|[\u4e00-\u9fff]{2}|\d+")
@@ -394,7 +430,9 @@ def _before_fix(clause: str) -> str:
         r"| now) "
         r"|[,;] (?:the )?fix(?:ed)? (?:is|was|by)\b| (?:—|–) (?:I|we|fix)|[，,；]?\s*(?:所以|因此"
         r"|于是)我"
-        r"|[，,；]\s*(?:修复|解决)(?:方法|方案|办法)",
+        r"|[，,；]\s*(?:修复|解决)(?:方法|方案|办法)"
+        r"|[，,；]\s*(?:需要|应该|应|得|必须)(?=先|再|把|将|改|换|加|切|用|设|升|降|装|补|删|去)"
+        r"|; [^;]{3,60}\b(?:fixed|fixes|solved|solves) (?:it|this|that)\b",
         clause,
         maxsplit=1,
     )

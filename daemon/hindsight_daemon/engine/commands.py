@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import lru_cache
 from typing import Literal
 
 from hindsight_daemon.model import Record
@@ -38,10 +39,17 @@ class Command(Record, frozen=True, kw_only=True):
         return " ".join(filter(None, (self.program, self.subcommand, *flags, *targets)))
 
     @property
+    def asks_service(self) -> bool:
+        """True for looking something up where a service must answer, which is a lesson if not."""
+        return self.role == "read" and self.program in _SERVICES
+
+    @property
     def verifies(self) -> bool:
         return self.role in ("test", "build", "check")
 
 
+# The same line is looked at for its state, its files and its outcome.
+@lru_cache(maxsize=512)
 def parse(line: str, cwd: str = "") -> tuple[Command, ...]:
     """Return the simple commands of a shell line in order; filters after a pipe are left out."""
     commands: list[Command] = []
@@ -90,6 +98,7 @@ def _within(target: str, outer: str) -> bool:
 
 
 _MAX_LINE = 8000
+_PLAIN_WORDS = re.compile(r"[^'\"\\]*\Z")
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1.*?(?:^\s*\2\s*$|\Z)", re.S | re.M)
 _ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*=")
 _REDIRECT = re.compile(r"^(?:\d*|&)>>?(?:&\d|\S*)$|^<\S*$|^2>&1$|^&>\S*$")
@@ -136,6 +145,26 @@ _READING = {
     "pip": {"list", "show", "freeze"}, "npm": {"ls", "view", "list", "outdated", "why"},
     "gh": {"pr view", "issue", "api", "run"}, "brew": {"list", "info", "search"},
     "systemctl": {"status"}, "cargo": {"tree", "metadata"}, "go": {"list", "env", "version"},
+    "alembic": {"heads", "current", "history", "show", "branches"},
+    "helm": {"list", "ls", "status", "get", "history", "show", "template"},
+    "terraform": {"plan", "show", "output", "state"},
+}  # fmt: skip
+_WRITES_SETTING = re.compile(r"^-[wu]\b")
+_ALIASES = {
+    ("npm", "ci"): "install", ("npm", "i"): "install", ("npm", "t"): "test",
+    ("pnpm", "i"): "install", ("pnpm", "t"): "test", ("bun", "i"): "install",
+}  # fmt: skip
+"""Subcommands that do the same job under another name."""
+_LEADING_VALUES = {
+    "kubectl": ("-n", "--namespace", "--context", "--kubeconfig", "--cluster"),
+    "helm": ("-n", "--namespace", "--kube-context", "--kubeconfig"),
+    "docker": ("-H", "--host", "--context", "-f", "--file", "-p", "--profile"),
+    "docker-compose": ("-f", "--file", "-p", "--profile"),
+    "git": ("-C", "-c"), "gh": ("-R", "--repo"), "alembic": ("-c",), "az": ("--subscription",),
+}  # fmt: skip
+"""Flags before the subcommand that take a value, by program."""
+_SERVICES = {
+    "docker", "docker-compose", "kubectl", "helm", "gh", "systemctl", "terraform", "alembic",
 }  # fmt: skip
 _TESTERS = {
     "pytest", "py.test", "unittest", "tox", "nox", "jest", "vitest", "mocha", "ava", "rspec",
@@ -162,7 +191,7 @@ _SUB_ROLES: tuple[tuple[str, str, CommandRole], ...] = (
     (r"go", r"build|install", "build"),
     (r"go", r"vet", "check"),
     (r"npm|pnpm|yarn|bun|deno|nx|turbo|lerna|just|task|rake|mix|make|gmake|ng|composer",
-     r"(?:\w+[:_-])*(?:tests?|spec|e2e|unit|integration|t)(?:[:_-].*)?", "test"),
+     r"(?:\w+[:_-])*(?:tests?|spec|e2e|unit|integration|smoke|t)(?:[:_-].*)?", "test"),
     (r"npm|pnpm|yarn|bun|deno|nx|turbo|lerna|just|task|rake|make|gmake|composer|mix",
      r"(?:\w+[:_-])*(?:\w*lint|type-?check|types|check|format-check|clippy|mypy|tsc)(?:[:_-].*)?",
      "check"),
@@ -234,6 +263,8 @@ def _split(line: str) -> list[str]:
 
 
 def _words(part: str) -> list[str]:
+    if _PLAIN_WORDS.match(part):
+        return part.split()  # many times faster, and the same where nothing is quoted
     try:
         return shlex.split(part, posix=True)
     except ValueError:  # an open quote or a stray backslash: take the words as they stand
@@ -315,6 +346,7 @@ def _simple(part: str, cwd: str) -> Command | None:
     subcommand = ""
     if program in _SUBCOMMANDED:
         subcommand, operands = _take_subcommand(program, operands)
+        subcommand = _ALIASES.get((program, subcommand), subcommand)
     targets, flags = _operands(operands, cwd)
     role = _role(program, subcommand, targets, flags)
     if role in ("test", "build", "check") and targets and program in ("git",):
@@ -336,7 +368,8 @@ def _take_subcommand(program: str, operands: list[str]) -> tuple[str, list[str]]
         word = words.pop(0)
         if word.startswith("-"):
             rest.append(word)
-            if (word in _SELECTORS or word in ("-c", "-f")) and words:
+            takes_value = word in _LEADING_VALUES.get(program, ("-c", "-f"))
+            if (word in _SELECTORS or takes_value) and words:
                 rest.append(words.pop(0))
             if program == "cmake" and word == "--build":
                 return word, rest[:-1] + words
@@ -371,6 +404,9 @@ def _operands(words: list[str], cwd: str) -> tuple[tuple[str, ...], tuple[str, .
             elif name in _VALUE_FLAGS and not value and not following.startswith("-"):
                 skip = bool(following)
                 flags.append(f"{name} {following}".strip())
+            elif name.startswith("--") and not value and following.isdecimal():
+                skip = True
+                flags.append(f"{name} {following}")
             else:
                 flags.append(word)
             continue
@@ -394,7 +430,14 @@ def _role(
         return "commit"
     if program == "gh" and subcommand == "pr" and "create" in targets:
         return "commit"
-    if program in _READERS or subcommand in _READING.get(program, ()):
+    if program in _READERS or (
+        subcommand in _READING.get(program, ())
+        and not _sets_something(program, subcommand, targets)
+    ):
+        return "read"
+    if (program, subcommand) == ("kubectl", "config") and not set(targets) & {
+        "use-context", "set-context", "set"
+    }:  # fmt: skip
         return "read"
     if flags and set(flags) <= {"--version", "-V", "-v", "--help", "-h"} and not targets:
         return "read"
@@ -417,6 +460,13 @@ def _role(
     if _TEST_NAME.search(program) and (_SCRIPT.search(program) or "test" in program.lower()):
         return "test"
     return "other"
+
+
+def _sets_something(program: str, subcommand: str, targets: tuple[str, ...]) -> bool:
+    """Tell whether `go env -w` or `git config NAME VALUE` writes instead of reads."""
+    if (program, subcommand) == ("go", "env"):
+        return any(_WRITES_SETTING.match(target) for target in targets)
+    return (program, subcommand) == ("git", "config") and len(targets) > 1
 
 
 def _display(part: str, cwd: str) -> str:

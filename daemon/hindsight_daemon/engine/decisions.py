@@ -182,7 +182,9 @@ def _decision(sentence: str, following: Sequence[str]) -> Decision | None:
         elif not reason and re.match(r"(?:the )?reasons?\b|because|理由|原因|因为", other, re.I):
             reason = _reason(other, chinese) or _tidy(re.sub(r"^[^:：]*[:：]\s*", "", other))
     if not _WORD.search(chosen) or re.match(
-        r"(?:it|this|that|them|these|the (?:first|second|same))\b$", chosen, re.I
+        r"(?:it|this|that|them|these|the (?:first|second|same))\b$|(?:并(?![行发])|[和再且与，])",
+        chosen,
+        re.I,
     ):
         return None
     text = _worded(match.group(0), chosen, rejected, reason, chinese=chinese)

@@ -6,6 +6,7 @@ importance survive, each a sentence that stands by itself and cites the events i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from hindsight_daemon.engine import drafting
@@ -64,6 +65,8 @@ def _best(drafts: Sequence[Draft]) -> tuple[Draft, ...]:
             continue
         if draft.kind == "procedure" and any(draft.quote in k.text for k in kept):
             continue
+        if draft.kind == "fact" and draft.trust != "user" and _is_told(draft.text, kept):
+            continue
         cited.add(normalize(draft.quote))
         kept.append(draft)
         if len(kept) == MAX_DRAFTS:
@@ -74,8 +77,23 @@ def _best(drafts: Sequence[Draft]) -> tuple[Draft, ...]:
 def _says_the_same(one: str, other: str) -> bool:
     if one in other or other in one:
         return True
-    a, b = set(one.split()), set(other.split())
-    return len(a) > 4 and len(a & b) * 4 >= min(len(a), len(b)) * 3
+    a, b = _terms(one), _terms(other)
+    return min(len(a), len(b)) > 4 and len(a & b) * 4 >= min(len(a), len(b)) * 3
+
+
+_TERM = re.compile(r"[^\s\u3400-\u9fff]+|(?=([\u3400-\u9fff]{2}))[\u3400-\u9fff]")
+_NAMED = re.compile(r"[A-Za-z_][\w./-]{2,}|\d[\d.]*")
+
+
+def _terms(text: str) -> set[str]:
+    """Return words, and pairs of neighbouring characters where words have no spaces."""
+    return {match.group(1) or match.group() for match in _TERM.finditer(text)}
+
+
+def _is_told(text: str, kept: Sequence[Draft]) -> bool:
+    """Tell whether a memory that was kept names all that this text names."""
+    names = set(_NAMED.findall(text))
+    return len(names) >= 2 and any(names <= set(_NAMED.findall(one.text)) for one in kept)
 
 
 def _files(actions: Sequence[Action]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from hindsight_daemon.engine.actions import Action
 from hindsight_daemon.engine.causes import Passage, find_fix
+from hindsight_daemon.engine.dead_ends import given_up, never_passed
 from hindsight_daemon.engine.decisions import decisions_of
 from hindsight_daemon.engine.drafts import make_draft, own_prompts
 from hindsight_daemon.engine.failures import (
@@ -19,15 +20,13 @@ from hindsight_daemon.engine.failures import (
     substitutes_of,
 )
 from hindsight_daemon.engine.lang import is_chinese
+from hindsight_daemon.engine.procedures import verified_command, working_sequence
 from hindsight_daemon.engine.sentences import sentences
-from hindsight_daemon.engine.solutions import abandoned, diagnosed, replaced, solved
+from hindsight_daemon.engine.solutions import diagnosed, replaced, solved
 from hindsight_daemon.engine.statements import environment_fact, points_elsewhere, statements_of
 from hindsight_daemon.engine.summary import short_goal
 from hindsight_daemon.engine.task import Draft, OutcomeVerdict, Task
-from hindsight_daemon.engine.wording import (
-    clip,
-    code,
-)
+from hindsight_daemon.engine.wording import clip
 from hindsight_daemon.model import Event
 
 
@@ -39,15 +38,22 @@ def drafts_of(task: Task, actions: Sequence[Action], verdict: OutcomeVerdict) ->
         *_decided(task),
         *(d for fix in fixes if (d := solved(task, fix)) is not None),
         *(replaced(task, one) for one in substitutes_of(actions)),
-        *(abandoned(task, end) for end in dead_ends_of(actions)),
+        *_dead_ends(task, actions, verdict),
         *_facts(task, actions),
     ]
     if not any(draft.kind == "solution" for draft in drafts):
         bug = diagnosed(task, actions, verdict)
         drafts.extend([bug] if bug is not None else [])
-    procedure = _procedure(task, actions, verdict)
-    drafts.extend([procedure] if procedure is not None else [])
+    ways = (working_sequence(task, actions, verdict), verified_command(task, actions, verdict))
+    drafts.extend([one for one in ways if one is not None][:1])
     return drafts
+
+
+def _dead_ends(task: Task, actions: Sequence[Action], verdict: OutcomeVerdict) -> list[Draft]:
+    abandoned = given_up(task, actions, verdict)
+    if abandoned is not None:
+        return [abandoned]
+    return [never_passed(task, end) for end in dead_ends_of(actions)]
 
 
 def _stated(task: Task) -> list[Draft]:
@@ -128,6 +134,12 @@ _SUBJECT = re.compile(
 )
 
 
+_NAMED = re.compile(
+    r"\d+(?:\.\d+)+|\b\d{3,5}\b|[A-Z][A-Z0-9]*_[A-Z0-9_]{2,}|(?<![\w/])~?(?:/[\w.-]+){2,}"
+)
+"""What a fact must name, and the session must have shown, if the agent tells it."""
+
+
 def _facts(task: Task, actions: Sequence[Action]) -> list[Draft]:
     prompts = {event.id for event, _ in own_prompts(task)}
     seen = " ".join((a.line + " " + a.output[:4000]) for a in actions)
@@ -150,7 +162,7 @@ def _facts(task: Task, actions: Sequence[Action]) -> list[Draft]:
                 if not named_before:
                     continue
                 fact = re.sub(r"^(?:It|They)\b", named_before, fact)
-            named = re.findall(r"\d+(?:\.\d+)+|\b\d{3,5}\b|[A-Z][A-Z0-9]*_[A-Z0-9_]{2,}", fact)
+            named = _NAMED.findall(fact)
             if not by_user and not (named and any(name in seen for name in named)):
                 continue
             drafts.append(
@@ -167,49 +179,3 @@ def _facts(task: Task, actions: Sequence[Action]) -> list[Draft]:
                 )
             )
     return drafts
-
-
-_PLAIN = re.compile(
-    r"^(?:npx |uv run |poetry run |bunx |python3? -m |\./)?[\w.-]+(?: (?:run "
-    r"|exec )?[\w:.-]+)?(?: -{1,2}\S+)*"
-    r"(?: \.| \./\.\.\.| (?:tests?|src|spec)/?)?(?: -{1,2}\S+)*$"
-)
-"""Commands that anybody would try first: a program with at most a task name and flags."""
-
-
-def _procedure(task: Task, actions: Sequence[Action], verdict: OutcomeVerdict) -> Draft | None:
-    """Draft how the work was verified, where the command is not one that anybody would guess."""
-    if verdict.outcome != "success" or not verdict.verification_command:
-        return None
-    if not any(a.is_edit and a.state != "failed" for a in actions):
-        return None
-    checks = [a for a in actions if a.verifies and a.state == "ok" and a.command is not None]
-    last = checks[-1] if checks else None
-    if last is None or last.command is None or _PLAIN.match(last.command.display):
-        return None
-    if any(re.search(r"\.\w{1,5}(?:::|$)", target) for target in last.command.targets):
-        return None  # one test file of one task says nothing about the next
-    shown = code(clip(last.command.display, 140))
-    noun = {
-        "test": ("the tests", "测试"),
-        "build": ("the build", "构建"),
-        "check": ("the checks", "检查"),
-    }
-    names = noun.get(last.command.role, noun["check"])
-    chinese = is_chinese(task.goal)
-    text = (
-        f"用 {shown} 运行{names[1]}（本项目验证通过的命令）。"
-        if chinese
-        else f"Run {names[0]} with {shown}: it verified the work in this project."
-    )
-    return make_draft(
-        kind="procedure",
-        text=text,
-        score=0.4,
-        confidence=0.75,
-        trust="tool",
-        events=[last.result.id if last.result is not None else "", last.call.id],
-        quote=last.command.display,
-        rule="verified-command",
-        keys=(("question", f"怎么运行{names[1]}？" if chinese else f"How do I run {names[0]}?"),),
-    )

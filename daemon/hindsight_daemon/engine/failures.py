@@ -172,7 +172,7 @@ _MAX_LINES = 4000
 _MAX_LINE_CHARS = 600
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07")
 _EXCEPTION = re.compile(
-    r"(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Warning|Exit|Interrupt|Failure)\b(?::|$|\s*\[)"
+    r"(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Warning|Exit|Interrupt|Failure)\b(?::|$|\s*\[|\s+at\b)"
 )
 _HANG = re.compile(
     r"\btimed out\b|\btimeout (?:of|exceeded|after|\(?>)|deadline exceeded|\bhung\b|执行超时"
@@ -215,11 +215,13 @@ _NOT_TELLING = re.compile(
     r"|^Command timed out|^error Command failed with|recipe for target|if you believe this is",
     re.I,
 )  # fmt: skip
+_INNER_ERROR = re.compile(r"(?<=\S )((?:fatal error|[Ee]rror|ERROR): [^:]{3,60}(?:: [^:]{1,60})?)$")
+"""What a long line wraps around: `goal … failed: compiling: error: invalid target release: 17`."""
 _ORNAMENT = "│┃|⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏ ✖✗✘×●•"
 _PREFIX = re.compile(
     r"^(?:(?:/bin/)?(?:ba|z|da)?sh: (?:line \d+: |\d+: )?|E {2,}|npm (?:ERR!|error) |\[(?:ERROR"
     r"|error|ERR)\] |(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d\S* "
-    r"|stderr \| |> |\S{1,20}\s+\| |✗ |× |✘ |error  ?(?=\S+\s))+"
+    r"|Output: |stderr \| |> |\S{1,20}\s+\| |✗ |× |✘ |error  ?(?=\S+\s))+"
 )
 _TEST_IDS = (
     re.compile(r"^FAILED (\S+::\S+)", re.M),
@@ -242,6 +244,8 @@ def _clean(line: str, cwd: str) -> str:
 def _clip(line: str, limit: int = 140) -> str:
     if len(line) <= limit:
         return line
+    if (inner := _INNER_ERROR.search(line)) is not None:
+        return inner.group(1)
     cut = line[:limit].rsplit(" ", 1)[0].rstrip(" ,;:(")
     return (cut or line[:limit]) + "…"
 
@@ -259,7 +263,9 @@ def _runs_by_command(actions: Sequence[Action]) -> list[list[Action]]:
     groups: list[list[Action]] = []
     for action in actions:
         command = action.command
-        if command is None or command.role == "read" or action.state in ("noise", "unknown"):
+        if command is None or action.state in ("noise", "unknown"):
+            continue
+        if command.role == "read" and not command.asks_service:
             continue
         for group in groups:
             first = group[0].command

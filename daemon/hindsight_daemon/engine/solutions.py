@@ -1,4 +1,4 @@
-"""Drafts about what went wrong: failure→fix pairs, wrong commands, dead ends, diagnosed bugs.
+"""Drafts about what went wrong: failure→fix pairs, wrong commands, diagnosed bugs.
 
 Pure; imports the other engine modules. A pair is a lesson only if it says more than that a slip
 made a moment before was repaired.
@@ -11,22 +11,20 @@ from collections.abc import Sequence
 
 from hindsight_daemon.engine.actions import Action
 from hindsight_daemon.engine.causes import (
+    Clause,
     Passage,
     find_cause,
     find_fix,
     hints_of,
     relevance,
+    states_rule,
     without_retracted,
 )
 from hindsight_daemon.engine.commands import Command
 from hindsight_daemon.engine.drafts import make_draft
 from hindsight_daemon.engine.edits import described_change
 from hindsight_daemon.engine.entities import files_in
-from hindsight_daemon.engine.failures import (
-    DeadEnd,
-    Fix,
-    Substitute,
-)
+from hindsight_daemon.engine.failures import Fix, Substitute
 from hindsight_daemon.engine.lang import is_chinese
 from hindsight_daemon.engine.summary import short_goal
 from hindsight_daemon.engine.task import Draft, OutcomeVerdict, Task
@@ -53,6 +51,12 @@ _EXPECTED = re.compile(
 
 _ONE_OFF = frozenset(("kill", "pkill", "killall", "git", "rm", "mv", "cp", "chmod", "curl", "psql"))
 """Programs whose arguments (a pid, a path, a query) mean nothing the next time."""
+_NOTES = re.compile(r"/\.(?:claude|codex|gemini|cursor|pi)/|(?:^|/)(?:plans?|TODO)[./]", re.I)
+"""Files that agents plan in."""
+_LOOKS = frozenset(
+    ("kill", "pkill", "killall", "git", "rm", "curl", "wget", "psql", "mysql", "sqlite3")
+)
+"""Programs that explain no cure where nothing was edited."""
 _CONFLICT = re.compile(
     r"could not apply|CONFLICT|merge conflict|non-fast-forward|failed to push|unstaged changes"
     r"|nothing to commit|would be overwritten|cannot pull|diverge",
@@ -116,10 +120,13 @@ def solved(task: Task, fix: Fix) -> Draft | None:
     remedy = find_fix(passages, hints)
     if _follows_own_edits(task, fix):
         # The agent was at work on something else: what it explained may be that, not this error.
-        cause = cause if cause is not None and relevance(cause.sentence, hints) else None
+        if cause is not None and not (relevance(cause.sentence, hints) or states_rule(cause)):
+            cause = None
         remedy = remedy if remedy is not None and relevance(remedy.sentence, hints) else None
     if _CONFLICT.search(fix.error):
         return None  # merge conflicts and rejected pushes are everyday steps, not lessons
+    if remedy is not None and _writes_the_test(remedy.text, fix):
+        return None  # the test was written in this task, and failed until it was right
     if remedy is not None and remedy.text.split(" ", 1)[0] in (
         fix.command.program,
         fix.command.subcommand,
@@ -136,7 +143,9 @@ def solved(task: Task, fix: Fix) -> Draft | None:
     )
     action = remedy.text if remedy is not None else ""
     if not action:
-        action = described_change(edits, commands, chinese=chinese)
+        action = described_change(edits, commands, chinese=chinese, hints=_names(cause, hints))
+    if cause is None and _SAYS_NOTHING.match(action):
+        return None
     if not action and changed_call:
         rerun = code(clip(fix.resolved_by.line, 110))
         action = f"改为运行 {rerun}" if chinese else f"run {rerun} instead"
@@ -196,11 +205,26 @@ def solved(task: Task, fix: Fix) -> Draft | None:
     )
 
 
+_SAYS_NOTHING = re.compile(r"(?:change|修改) ?(?:`[^`]+`(?: and |、)?)+$")
+
+
+def _names(cause: Clause | None, hints: Sequence[str]) -> list[str]:
+    return [*(hints_of(cause.sentence) if cause is not None else ()), *hints]
+
+
+def _writes_the_test(remedy: str, fix: Fix) -> bool:
+    names = {re.split(r"::|/| > | › ", one)[-1].strip() for one in fix.test_ids}
+    return bool(re.match(r"(?:add|write|create)\b|添加|新增|写", remedy)) and any(
+        name and name in remedy for name in names
+    )
+
+
 def shorter(command: Command) -> str:
-    """Return a command as it is best named: whole if short, else without its flags."""
+    """Return a command as it is best named: whole if short, else without its long flags."""
     if len(command.display) <= 60:
         return command.display
-    return " ".join(filter(None, (command.program, command.subcommand, *command.targets)))
+    words = [word for word in command.display.split() if not re.match(r"--\w[\w-]*(?:=|$)", word)]
+    return " ".join(words)
 
 
 def _around(task: Task, fix: Fix) -> list[Passage]:
@@ -213,10 +237,11 @@ def _around(task: Task, fix: Fix) -> list[Passage]:
 
 
 def _edited_before(task: Task, index: int) -> set[str]:
-    """Return the names of the files that calls before this position edited."""
+    """Return the names of the files that calls before this position edited in the same turn."""
+    prompts = [n for n, e in enumerate(task.events[:index]) if e.kind == "prompt"]
     return {
         path.rsplit("/", 1)[-1]
-        for event in task.events[:index]
+        for event in task.events[prompts[-1] if prompts else 0 : index]
         if event.kind == "tool_call" and event.tool is not None and event.tool.category == "edit"
         for path in event.files
     }
@@ -264,40 +289,11 @@ def replaced(task: Task, one: Substitute) -> Draft:
     )
 
 
-def abandoned(task: Task, end: DeadEnd) -> Draft:
-    """Draft what was tried in vain."""
-    chinese = is_chinese(task.goal)
-    tried = list(dict.fromkeys(path for a in end.tried if a.is_edit for path in a.files))[:3]
-    names = ("、" if chinese else ", ").join(code(path) for path in tried)
-    shown = code(clip(end.command.display, 90))
-    count = len(end.failures)
-    if chinese:
-        text = (
-            f"{shown} 尝试 {count} 次仍失败：{code(end.error)}；修改 {names} 没有解决，需换思路。"
-        )
-    else:
-        text = (
-            f"{shown} still failed after {count} tries with {code(end.error)}; "
-            f"editing {names} did not fix it, so look elsewhere first."
-        )
-    return make_draft(
-        kind="lesson",
-        text=text,
-        score=0.55,
-        confidence=0.6,
-        trust="tool",
-        events=[a.result.id for a in reversed(end.failures) if a.result is not None],
-        quote=end.error.rstrip("…"),
-        rule="dead-end",
-        keys=(("goal", short_goal(task.goal)), ("error", end.error)),
-        files=tried,
-    )
-
-
 _SYMPTOM = re.compile(
     r"\b(?:fix\w*|bug|issues?|problems?|broke|fail\w*|broken|break\w*|crash\w*|errors?|hang\w*"
-    r"|stuck|wrong|why|doesn.t|does not|isn.t|not working|slow|leak\w*|flaky|regression|investigate"
-    r"|debug|timeout|times out)\b"
+    r"|stuck|wrong|why (?:do|does|did|is|are|isn.t|was)|doesn.t"
+    r"|does not|isn.t|not working|slow|leak\w*|flaky|regression|investigate|debug|timeout"
+    r"|times out)\b"
     r"|\b[45]\d\d\b|修复|报错|失败|卡住|崩溃|为什么|排查|错误|不(?:能|对|生效|工作|显示)|问题|慢"
     r"|泄漏|超时",
     re.I,
@@ -306,14 +302,23 @@ _SYMPTOM = re.compile(
 
 def diagnosed(task: Task, actions: Sequence[Action], verdict: OutcomeVerdict) -> Draft | None:
     """Draft from a stated cause where no command failed first: a bug that a person reported."""
-    edits = [a for a in actions if a.is_edit and a.state != "failed"]
+    edits = [
+        a for a in actions
+        if a.is_edit and a.state != "failed" and not all(map(_NOTES.search, a.files))
+    ]  # fmt: skip
+    commands = [
+        a for a in actions
+        if a.state == "ok" and a.command is not None and a.command.role == "other"
+        and a.command.program not in _LOOKS
+    ]  # fmt: skip
     goal = short_goal(task.goal, 110)
-    if not edits or not _SYMPTOM.search(task.goal[:600]) or verdict.outcome == "failure":
+    steps = edits or (commands if verdict.outcome == "success" else [])
+    if not steps or not _SYMPTOM.search(task.goal[:600]) or verdict.outcome == "failure":
         return None
     said = [
         e for e in task.events if e.kind == "text" and e.role == "assistant" and not e.is_sidechain
     ]
-    first_edit = edits[0].index
+    first_edit = steps[0].index
     positions = {event.id: index for index, event in enumerate(task.events)}
     before = [event.id for event in said if positions[event.id] < first_edit][-1:]
     passages = [
@@ -332,9 +337,18 @@ def diagnosed(task: Task, actions: Sequence[Action], verdict: OutcomeVerdict) ->
     if cause is None or cause.score < 3.5 or not (chinese or is_clause(cause.text)):
         return None
     remedy = find_fix(passages, hints)
+    if (
+        remedy is not None
+        and remedy.event_id != cause.event_id
+        and not relevance(remedy.sentence, hints_of(cause.sentence, *files))
+    ):
+        remedy = None  # said at another time about something else
     if remedy is not None and remedy.sentence == cause.sentence and remedy.text in cause.text:
         remedy = None
-    action = remedy.text if remedy is not None else described_change(edits, [], chinese=chinese)
+    done = described_change(
+        edits, [] if edits else commands, chinese=chinese, hints=_names(cause, hints)
+    )
+    action = remedy.text if remedy is not None else done
     if not action:
         return None
     action, reason = clip(action, 110), clip(cause.text, 120)
@@ -352,7 +366,7 @@ def diagnosed(task: Task, actions: Sequence[Action], verdict: OutcomeVerdict) ->
         events=[
             cause.event_id,
             remedy.event_id if remedy is not None else "",
-            *(a.call.id for a in edits[:3]),
+            *(a.call.id for a in steps[:3]),
         ],
         quote=cause.sentence,
         rule="diagnosis",

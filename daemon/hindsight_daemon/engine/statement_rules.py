@@ -101,14 +101,17 @@ RULES: tuple[Rule, ...] = (
         r"我(?:们)?(?:个人)?(?:更|比较|都)?(?:喜欢|偏好|倾向于?|习惯于?)(?!吗|的是).{2,}"),
         form_not=_QUESTION_ZH),
     Rule(name="use-not", score=0.82, followup_only=True, form=re.compile(
-        r"\b(?:use|run|call|write|prefer|stick (?:to|with)|go with|switch to|keep|put|import|name"
+        r"\b(?:uses?|run|call|write|prefer|stick (?:to|with)|go with|switch to|keep|put|import|name"
         r"|it should (?:be|use)|should (?:use|be)|must (?:use|be))\s+"
         r"\S.{0,100}?(?:,? not|,? instead of|,? rather than|,? and not|, never"
         r"|, don.?t use)\b\s*\S.*"
         r"|\b(?:don.?t|do not|not|no|instead of) (?:use "
         r"|using )?\S.{0,60}?[,;.—-]+ ?(?:please )?(?:use|run|go with|switch to|we use)\s+\S.*"
         r"|\b(?:use|run|go with|switch to)\s+\S.{1,60} instead\b", re.I),
-        form_not=re.compile(r"\?$|\bwhy (?:did|not)\b", re.I)),
+        form_not=re.compile(
+            r"\?$|\bwhy (?:did|not)\b|^(?:the|a|this) (?:\w+ )?(?:fix|issue|problem|error|bug"
+            r"|solution)\b",
+            re.I)),
     Rule(name="use-not", score=0.82, followup_only=True, form=re.compile(
         r"(?:改用|换成|换为|应该(?:用|使用|是|写|放)|要用|请用|使用|用|写成"
         r"|改成).{1,40}?[，,]?\s*(?:而不是|而非|不要用|别用|不用|不是"

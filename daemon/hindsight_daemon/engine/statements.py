@@ -10,7 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
+from msgspec import structs
+
+from hindsight_daemon.engine.lang import has_han
 from hindsight_daemon.engine.prefilter import Prefilter
 from hindsight_daemon.engine.screen import has_content
 from hindsight_daemon.engine.sentences import sentences, without_blocks
@@ -19,6 +23,15 @@ from hindsight_daemon.engine.wording import sentence_case
 from hindsight_daemon.model import MemoryKind, Record
 
 MAX_SENTENCE_CHARS = 320
+_TEMPLATE_CHARS = 1500
+"""Prompts beyond this are written for the task, rules of procedure and all."""
+_LASTING = re.compile(
+    r"\b(?:remember|from now on|going forward|in (?:the )?future|I (?:already )?(?:said|told you)"
+    r")\b"
+    r"|记住|以后|今后|从现在|说过",
+    re.I,
+)
+"""What even such a prompt says for longer than the task."""
 
 
 class Statement(Record, frozen=True, kw_only=True):
@@ -41,12 +54,26 @@ def statements_of(prompt: str, *, is_followup: bool, at_work: bool = True) -> li
     """
     found: list[Statement] = []
     seen: set[str] = set()
-    for sentence in _own_sentences(prompt):
+    is_template = len(prompt) > _TEMPLATE_CHARS
+    for sentence, following in pairwise([*_own_sentences(prompt), ""]):
         statement = _statement(sentence, is_followup=is_followup, at_work=at_work)
+        if statement is not None and is_template and not _LASTING.search(sentence):
+            continue
         if statement is not None and statement.text.casefold() not in seen:
             seen.add(statement.text.casefold())
-            found.append(statement)
+            found.append(_with_alternative(statement, following))
     return sorted(_joined(found), key=lambda statement: -statement.score)
+
+
+def _with_alternative(statement: Statement, following: str) -> Statement:
+    """Add to a prohibition what the next sentence says to do instead."""
+    if not _FORBIDS.search(statement.text) or not _INSTEAD.match(following):
+        return statement
+    joint = "" if has_han(following) else " "
+    text = f"{statement.text}{joint}{sentence_case(_LEAD.sub('', following))}"
+    if len(text) > MAX_SENTENCE_CHARS or following.endswith(("?", "？")):
+        return statement
+    return structs.replace(statement, text=text)
 
 
 def points_elsewhere(text: str) -> bool:
@@ -74,11 +101,13 @@ def _statement(sentence: str, *, is_followup: bool, at_work: bool) -> Statement 
     if not _MAY_STATE.may_match(sentence):
         return None
     corrected = bool(_CORRECTION_LEAD.match(sentence))
+    plain = _LEAD.sub("", sentence)
+    plain = plain if plain != sentence else ""
     for rule in RULES:
         if rule.followup_only and not (is_followup or corrected):
             continue
-        match = rule.form.search(sentence)
-        if match is None:
+        match = rule.form.search(sentence) or (rule.form.search(plain) if plain else None)
+        if match is None or _PROTOCOL.search(sentence):
             continue
         if _MOMENTARY.search(sentence) and rule.name not in ("remember", "standing"):
             continue
@@ -124,11 +153,12 @@ _MOMENTARY = re.compile(
     re.I,
 )
 _GLOBAL = re.compile(
-    r"\b(?:all (?:my |our )?(?:projects|repos|repositories)|everywhere|globally|in general"
+    r"\b(?:(?:all|any|each|every(?: one)?|none)(?: of)? (?:my |our |the )?(?:other )?(?:projects?"
+    r"|repos?|repositor(?:y|ies)|codebases?)|everywhere|wherever (?:I|you) work|globally|in general"
     r"|across projects|every (?:project|repo)"
     r"|(?:reply|respond|answer|explain|talk|write) (?:to me )?in (?:english|chinese|german|french"
     r"|spanish|japanese)|your (?:answers|replies|responses|explanations|summaries))\b"
-    r"|所有项目|任何项目|全局|(?:用|说|使用)(?:中文|英文|简体中文)(?:回答|回复|交流|解释|说|写)?"
+    r"|(?:所有|任何|每个|全部|各个)(?:的)?(?:项目|仓库|工程)|全局|(?:用|说|使用)(?:中文|英文|简体中文)(?:回答|回复|交流|解释|说|写)?"
     r"|回答(?:时|要|尽量)",
     re.I,
 )
@@ -139,7 +169,8 @@ _CORRECTION_LEAD = re.compile(
     re.I,
 )
 _LEAD = re.compile(
-    r"^(?:(?:no|nope|ok|okay|yes|well|hey|hi|hmm|wait|stop|actually|wrong|also|and|but|so|then"
+    r"^(?:(?:no|nope|wrong \w+|ok|okay|yes|well|hey|hi|hmm|wait|stop|actually|wrong|also|and|but|so"
+    r"|then"
     r"|please|pls|btw|fyi|thanks|great|good|sorry|perfect|nice"
     r"|from (?:now|here|this point) on(?:wards)?|going forward|in (?:the )?future"
     r"|as a (?:general )?rule|i said|i meant|one more thing|by the way|just"
@@ -192,6 +223,23 @@ _DIRECTIVE = re.compile(
     r"|install)\b|不要|别|务必|始终|都|必须|用|使用|先|要|禁止|一律|改|统一|只",
     re.I,
 )
+_PROTOCOL = re.compile(
+    r"\b(?:tool|function) calls?\b|\b(?:exactly|only|at most) one (?:action|command|tool|bash)\b"
+    r"|\b(?:your|every|each) (?:response|reply) (?:must|should) (?:contain|include|have|be in)\b"
+    r"|\bone command at a time\b|\bask for (?:human|user) help\b",
+    re.I,
+)
+"""How a harness talks to a model: no rule of the person's or the project's."""
+_FORBIDS = re.compile(
+    r"\b(?:don.?t|do not|never|no|not|stop)\b|不要|别|不能|不许|不准|禁止|切勿", re.I
+)
+_INSTEAD = re.compile(
+    r"(?:please |instead,? |just |always |we )?(?:use|run|change|put|open|write|edit|call|go"
+    r"|work|create|move|push|commit|ask|keep|make|install|import|prefer)\b"
+    r"(?! (?:it|this|that|them)\b)"
+    r"|.{0,6}(?:写在|放在|改用|改成|应该|要用|请用|统一用|只用)",
+    re.I,
+)
 _DANGLING = re.compile(
     r"^(?:\w+ )?(?:do|use|run|keep|make|change|fix|try|put|add|write|don.?t (?:do|use|add|change"
     r"|touch)|never do|always do|stop doing)\s+(?:it|that|this|them|those|these)"
@@ -222,6 +270,13 @@ _FACTS = (
     re.compile(
         r"\b(?:needs?|requires?|expects?) .{2,60} to be (?:running|set|installed|up|started"
         r"|exported|reachable|built)\b", re.I),
+    re.compile(
+        r"\b(?:reads?|loads?|looks? (?:in|at|for)|stores?|writes? to|lives? in|is (?:kept|stored"
+        r"|installed) in)\b .{0,60}(?<![\w/])(?:/(?:etc|opt|var|usr|srv|home|mnt)|~)/[\w.-]+",
+        re.I),
+    re.compile(
+        r"(?:读取|加载|使用|位于|放在|存在)的?(?:是)?\s*`?"
+        r"(?:/(?:etc|opt|var|usr|srv|home|data)|~)/[\w.-]+"),
     re.compile(r"(?:端口(?:号)?(?:是|为|用的是|改成了)?\s*\d{2,5}|监听(?:在)?\s*\S*\d{2,5})"),
     re.compile(
         r"(?:需要|要求|依赖|必须(?:用|使用|是)|只(?:支持|能用))\s*.{0,20}(?:Node(?:\.js)?|Python"

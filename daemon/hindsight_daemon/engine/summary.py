@@ -56,9 +56,14 @@ _OUTCOMES = {
 }
 
 
+_SHELL_PROMPT = re.compile(r"(?:➜|❯|λ|\$ |% |>>> |[\w.-]+@[\w.-]+[:~ ]|~?/[\w./-]+ \(|\S+ git:\()")
+"""A line that was pasted from a terminal."""
+
+
 def short_goal(goal: str, limit: int = 160) -> str:
     """Return the goal in one line: the first sentences of the prompt without politeness."""
-    lines = sentences(goal) or [line for line in goal.splitlines() if line.strip()] or [goal]
+    lines = [line for line in sentences(goal) if not _SHELL_PROMPT.match(line)]
+    lines = lines or [line for line in goal.splitlines() if line.strip()] or [goal]
     first = _POLITE.sub("", lines[0]).strip() or lines[0]
     if len(first) < 20 and len(lines) > 1:
         first = f"{first} {lines[1]}"
