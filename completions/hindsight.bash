@@ -30,10 +30,12 @@ _hindsight_walk() {
             /forget/--reason) open=$word ;;
             /unforget/--reason) open=$word ;;
             /consolidate/--project|/consolidate/-p) open=$word ;;
-            /audit/quarantine|/audit/release|/audit/drop) path="$path/$word" ;;
+            /audit/quarantine|/audit/release|/audit/drop|/audit/conflicts|/audit/resolve) path="$path/$word" ;;
             /audit/quarantine/--limit|/audit/quarantine/-n) open=$word ;;
             /audit/release/--reason) open=$word ;;
             /audit/drop/--reason) open=$word ;;
+            /audit/conflicts/--limit|/audit/conflicts/-n) open=$word ;;
+            /audit/resolve/--reason) open=$word ;;
             /mcp/--agent) open=$word ;;
             /hook/--agent) open=$word ;;
             /config/show|/config/get|/config/set|/config/path|/config/validate|/config/edit) path="$path/$word" ;;
@@ -117,6 +119,8 @@ _hindsight() {
             /audit/quarantine) own='--limit -n --all' ;;
             /audit/release) own='--reason --dry-run' ;;
             /audit/drop) own='--reason --dry-run --yes -y' ;;
+            /audit/conflicts) own='--limit -n' ;;
+            /audit/resolve) own='--reason --dry-run' ;;
             /mcp) own='--agent' ;;
             /hook) own='--agent' ;;
             /config/show) own='--origin' ;;
@@ -139,9 +143,10 @@ _hindsight() {
         /forget) _hindsight_ids ;;
         /unforget) _hindsight_ids ;;
         /doctor) _hindsight_words 'sources' ;;
-        /audit) _hindsight_words 'quarantine release drop' ;;
+        /audit) _hindsight_words 'quarantine release drop conflicts resolve' ;;
         /audit/release) _hindsight_ids ;;
         /audit/drop) _hindsight_ids ;;
+        /audit/resolve) _hindsight_words 'keep-new keep-old keep-both' ;;
         /config) _hindsight_words 'show get set path validate edit' ;;
         /daemon) _hindsight_words 'status start stop restart logs run install' ;;
         /model) _hindsight_words 'list install' ;;

@@ -47,7 +47,7 @@ function __hindsight_path
                 set open 1
             case '/reindex/--color' '/reindex/--timeout'
                 set open 1
-            case '/audit/quarantine' '/audit/release' '/audit/drop'
+            case '/audit/quarantine' '/audit/release' '/audit/drop' '/audit/conflicts' '/audit/resolve'
                 set path "$path/$word"
             case '/audit/--color' '/audit/--timeout'
                 set open 1
@@ -56,6 +56,10 @@ function __hindsight_path
             case '/audit/release/--reason' '/audit/release/--color' '/audit/release/--timeout'
                 set open 1
             case '/audit/drop/--reason' '/audit/drop/--color' '/audit/drop/--timeout'
+                set open 1
+            case '/audit/conflicts/--limit' '/audit/conflicts/-n' '/audit/conflicts/--color' '/audit/conflicts/--timeout'
+                set open 1
+            case '/audit/resolve/--reason' '/audit/resolve/--color' '/audit/resolve/--timeout'
                 set open 1
             case '/demo/--color' '/demo/--timeout'
                 set open 1
@@ -343,6 +347,8 @@ complete -c hindsight -n "__hindsight_at '/reindex'" -l help -s h -d 'Show the h
 complete -c hindsight -n "__hindsight_at '/audit'" -a 'quarantine' -d 'List what was held back because it seems to steer agents'
 complete -c hindsight -n "__hindsight_at '/audit'" -a 'release' -d 'Let held things in'
 complete -c hindsight -n "__hindsight_at '/audit'" -a 'drop' -d 'Refuse held things for good'
+complete -c hindsight -n "__hindsight_at '/audit'" -a 'conflicts' -d 'List memories that say otherwise than each other'
+complete -c hindsight -n "__hindsight_at '/audit'" -a 'resolve' -d 'Decide between memories that say otherwise than each other'
 complete -c hindsight -n "__hindsight_at '/audit'" -l json -d 'Print one JSON document and nothing else on stdout.'
 complete -c hindsight -n "__hindsight_at '/audit'" -l quiet -s q -d 'Leave out notes and progress.'
 complete -c hindsight -n "__hindsight_at '/audit'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
@@ -376,6 +382,23 @@ complete -c hindsight -n "__hindsight_at '/audit/drop'" -l color -x -a 'auto alw
 complete -c hindsight -n "__hindsight_at '/audit/drop'" -l timeout -x -d 'Longest wait for one answer (default 60).'
 complete -c hindsight -n "__hindsight_at '/audit/drop'" -l help -s h -d 'Show the help.'
 complete -c hindsight -n "__hindsight_at '/audit/drop'" -a '(__hindsight_ids)'
+complete -c hindsight -n "__hindsight_at '/audit/conflicts'" -l limit -s n -x -d 'At most so many.'
+complete -c hindsight -n "__hindsight_at '/audit/conflicts'" -l json -d 'Print one JSON document and nothing else on stdout.'
+complete -c hindsight -n "__hindsight_at '/audit/conflicts'" -l quiet -s q -d 'Leave out notes and progress.'
+complete -c hindsight -n "__hindsight_at '/audit/conflicts'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
+complete -c hindsight -n "__hindsight_at '/audit/conflicts'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
+complete -c hindsight -n "__hindsight_at '/audit/conflicts'" -l timeout -x -d 'Longest wait for one answer (default 60).'
+complete -c hindsight -n "__hindsight_at '/audit/conflicts'" -l help -s h -d 'Show the help.'
+complete -c hindsight -n "__hindsight_at '/audit/resolve'" -l reason -x -d 'Why; kept in the history.'
+complete -c hindsight -n "__hindsight_at '/audit/resolve'" -l dry-run -d 'Only say what would happen.'
+complete -c hindsight -n "__hindsight_at '/audit/resolve'" -l json -d 'Print one JSON document and nothing else on stdout.'
+complete -c hindsight -n "__hindsight_at '/audit/resolve'" -l quiet -s q -d 'Leave out notes and progress.'
+complete -c hindsight -n "__hindsight_at '/audit/resolve'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'
+complete -c hindsight -n "__hindsight_at '/audit/resolve'" -l color -x -a 'auto always never' -d 'When to colour; NO_COLOR is honoured.'
+complete -c hindsight -n "__hindsight_at '/audit/resolve'" -l timeout -x -d 'Longest wait for one answer (default 60).'
+complete -c hindsight -n "__hindsight_at '/audit/resolve'" -l help -s h -d 'Show the help.'
+complete -c hindsight -n "__hindsight_at '/audit/resolve'" -a 'keep-new keep-old keep-both'
+complete -c hindsight -n "__hindsight_at '/audit/resolve'" -a '(__hindsight_ids)'
 complete -c hindsight -n "__hindsight_at '/demo'" -l json -d 'Print one JSON document and nothing else on stdout.'
 complete -c hindsight -n "__hindsight_at '/demo'" -l quiet -s q -d 'Leave out notes and progress.'
 complete -c hindsight -n "__hindsight_at '/demo'" -l verbose -s v -d 'Say more on stderr; tracebacks of unexpected errors.'

@@ -27,6 +27,7 @@ from hindsight_daemon.errors import (
 )
 from hindsight_daemon.launch import connect_socket, ensure_running, probe
 from hindsight_daemon.paths import Paths, resolve_paths
+from hindsight_daemon.protocol.conflict_documents import ConflictsResult, ResolveResult
 from hindsight_daemon.protocol.document import Document
 from hindsight_daemon.protocol.documents import (
     Ack,
@@ -46,10 +47,8 @@ from hindsight_daemon.protocol.documents import (
     ReleaseResult,
     RememberResult,
     SearchResult,
-    SessionDocument,
     StatsResult,
     StatusResult,
-    SummarizeResult,
     UnforgetResult,
     WhyResult,
 )
@@ -58,6 +57,7 @@ from hindsight_daemon.protocol.frames import MAX_FRAME_BYTES, LineBuffer
 from hindsight_daemon.protocol.handshake import HelloParams, HelloResult
 from hindsight_daemon.protocol.methods import METHODS
 from hindsight_daemon.protocol.params import Progress
+from hindsight_daemon.protocol.session_documents import SessionDocument, SummarizeResult
 from hindsight_daemon.protocol.upkeep_documents import (
     ConsolidateResult,
     ReindexResult,
@@ -389,6 +389,15 @@ class Client:
     def drop(self, ids: tuple[str, ...], **params: Any) -> DropResult:
         """Refuse what was held for good; see `HeldParams`."""
         return self._verb("audit.drop", DropResult, {"ids": tuple(ids), **params})
+
+    def conflicts(self, **params: Any) -> ConflictsResult:
+        """Return pairs of memories that cannot both hold; see `ConflictsParams`."""
+        return self._verb("audit.conflicts", ConflictsResult, params)
+
+    def resolve(self, ids: tuple[str, ...], decision: str, **params: Any) -> ResolveResult:
+        """Decide the conflicts of memories; see `ResolveParams`."""
+        body = {"ids": tuple(ids), "decision": decision, **params}
+        return self._verb("audit.resolve", ResolveResult, body)
 
     def ingest(
         self, paths: tuple[str, ...] = (), *, on_progress: OnProgress | None = None, **params: Any

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -15,7 +15,8 @@ from hindsight_cli.stdin import ids_or_stdin
 from hindsight_cli.wording import count, moment
 from hindsight_daemon.clock import SystemClock, new_id
 from hindsight_daemon.errors import PermissionProblem, UsageProblem
-from hindsight_daemon.protocol.documents import HeldView, QuarantineResult
+from hindsight_daemon.protocol.conflict_documents import ConflictsResult
+from hindsight_daemon.protocol.documents import HeldView, MemoryView, QuarantineResult
 
 EXIT_DECLINED = 1
 _HEADINGS = ("ID", "SINCE", "WHAT", "FROM", "REASON", "TEXT")
@@ -80,13 +81,18 @@ def quarantine(
     return run_list(app_context(ctx), limit=limit, decided=decided)
 
 
-def run_release(context: AppContext, ids: tuple[str, ...], reason: str, *, dry_run: bool) -> int:
-    """Let in what the ids name and tell; raises `PermissionProblem` for an agent."""
-    if not dry_run and (agent := agent_behind(os.environ)):
+def _check_person(what: str) -> None:
+    if agent := agent_behind(os.environ):
         raise PermissionProblem(
-            f"{agent} runs this command, and only a person may release what was held",
+            f"{agent} runs this command, and only a person may {what}",
             hint="run it in a terminal of your own",
         )
+
+
+def run_release(context: AppContext, ids: tuple[str, ...], reason: str, *, dry_run: bool) -> int:
+    """Let in what the ids name and tell; raises `PermissionProblem` for an agent."""
+    if not dry_run:
+        _check_person("release what was held")
     params: dict[str, Any] = {"reason": reason, "dry_run": dry_run}
     params["request_key"] = new_id(SystemClock().now())
     with context.writing() as client:
@@ -161,3 +167,105 @@ def drop(
     """
     wanted = ids_or_stdin(ids or [], "`hindsight audit drop ID…`")
     return run_drop(app_context(ctx), wanted, reason, dry_run=dry_run, yes=yes)
+
+
+def conflict_lines(result: ConflictsResult, out: Output) -> list[str]:
+    """Return each pair with both texts and why they exclude each other."""
+    lines: list[str] = []
+    for one in result.conflicts:
+        for side, view in (("newer", one.newer), ("older", one.older)):
+            lines.append(out.style(_side(side, view, out), "bold"))
+            lines += out.wrapped(view.text, "  ")
+        lines += [*out.wrapped(one.reason, "  "), ""]
+    return lines[:-1]
+
+
+def _side(side: str, view: MemoryView, out: Output) -> str:
+    parts = (side, view.short_id, moment(view.created_at, out), view.trust, view.kind)
+    return " · ".join(part for part in parts if part)
+
+
+def run_conflicts(context: AppContext, *, limit: int) -> int:
+    """Ask and print."""
+    with context.reading() as client:
+        result = client.conflicts(limit=limit)
+    out = context.output
+    out.result(result, lambda: conflict_lines(result, out))
+    if not out.is_json:
+        if not result.conflicts:
+            out.say("nothing contradicts anything else")
+        elif result.total > len(result.conflicts):
+            out.note(f"{result.total - len(result.conflicts)} more: a larger `--limit` shows them")
+    return 0
+
+
+def run_resolve(
+    context: AppContext, ids: tuple[str, ...], decision: str, reason: str, *, dry_run: bool
+) -> int:
+    """Carry out the decision and tell; raises `PermissionProblem` for an agent."""
+    if not dry_run:
+        _check_person("decide a conflict")
+    params: dict[str, Any] = {"reason": reason, "dry_run": dry_run}
+    params["request_key"] = new_id(SystemClock().now())
+    with context.writing() as client:
+        result = client.resolve(ids, decision, **params)
+    verb = "would be replaced" if dry_run else "replaced"
+    kept = [one for one in result.resolved if one not in result.superseded]
+    context.output.result(
+        result,
+        lambda: [f"{one} kept" for one in kept] + [f"{one} {verb}" for one in result.superseded],
+    )
+    return 0
+
+
+@app.command(
+    "conflicts",
+    epilog="""\b
+Examples:
+  hindsight audit conflicts
+  hindsight audit conflicts --json | jq -r '.conflicts[] | "\\(.newer.id) \\(.reason)"'
+""",
+)
+def conflicts(
+    ctx: typer.Context,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", metavar="N", help="At most so many.")
+    ] = 100,
+) -> int:
+    """List memories that say otherwise than each other.
+
+    Newer statements replace older ones by themselves. What waits here is what only you can say:
+    key facts (identity, permissions, credentials, destructive actions) and the word of a weaker
+    source against yours. Until you decide with `hindsight audit resolve` both are recalled.
+    """
+    return run_conflicts(app_context(ctx), limit=limit)
+
+
+@app.command(
+    "resolve",
+    epilog="""\b
+Examples:
+  hindsight audit resolve keep-new 019c1f0e
+  hindsight audit resolve keep-both 019c1f0e --reason "one is for CI only"
+""",
+)
+def resolve(
+    ctx: typer.Context,
+    decision: Annotated[
+        Literal["keep-new", "keep-old", "keep-both"],
+        typer.Argument(help="Whether the newer holds, the older, or both do."),
+    ],
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ID…|-", help="Either side; `-` reads ids from stdin."),
+    ] = None,
+    reason: Reason = "",
+    dry_run: DryRun = False,
+) -> int:
+    """Decide between memories that say otherwise than each other.
+
+    The one that does not hold is replaced by the other: it stays, linked, out of recall. Refused
+    in the shell of a coding agent: only a person may do it.
+    """
+    wanted = ids_or_stdin(ids or [], "`hindsight audit resolve keep-new ID…`")
+    return run_resolve(app_context(ctx), wanted, decision, reason, dry_run=dry_run)

@@ -20,8 +20,8 @@ from msgspec import Struct
 from hindsight_cli import documents as own_documents
 from hindsight_daemon import config
 from hindsight_daemon.model import HistoryEntry, Memory
+from hindsight_daemon.protocol import conflict_documents, upkeep_documents
 from hindsight_daemon.protocol import documents as wire_documents
-from hindsight_daemon.protocol import upkeep_documents
 from hindsight_daemon.protocol.document import Document
 from hindsight_daemon.protocol.documents import SourceView
 
@@ -109,7 +109,7 @@ def documents() -> dict[str, type[Document]]:
     """Return every document that is printed or sent, by schema."""
     classes = [
         one
-        for module in (wire_documents, upkeep_documents, own_documents)
+        for module in (wire_documents, upkeep_documents, conflict_documents, own_documents)
         for one in vars(module).values()
         if isinstance(one, type) and issubclass(one, Document)
     ]

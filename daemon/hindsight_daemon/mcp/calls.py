@@ -25,7 +25,6 @@ from hindsight_daemon.protocol.documents import (
     ListResult,
     RecallResult,
     RememberResult,
-    SummarizeResult,
 )
 from hindsight_daemon.protocol.params import (
     ForgetParams,
@@ -34,6 +33,7 @@ from hindsight_daemon.protocol.params import (
     RememberParams,
     SummarizeParams,
 )
+from hindsight_daemon.protocol.session_documents import SummarizeResult
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.projects import project_for
 

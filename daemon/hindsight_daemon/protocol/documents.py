@@ -403,24 +403,6 @@ class HttpResult(Document, kw_only=True):
     schema: str = "hindsight.http/1"
 
 
-class SessionDocument(Document, kw_only=True):
-    """hindsight.session/1: what is known of one agent session and the memories made of it."""
-
-    session: dict[str, Any]
-    memories: list[dict[str, Any]]
-    schema: str = "hindsight.session/1"
-
-
-class SummarizeResult(Document, kw_only=True):
-    """hindsight.summarize/1: what a session came down to so far."""
-
-    session: str
-    episodes: int
-    memories: list[dict[str, Any]]
-    refused: int = 0
-    schema: str = "hindsight.summarize/1"
-
-
 class StatsResult(Document, kw_only=True):
     """hindsight.stats/1"""
 

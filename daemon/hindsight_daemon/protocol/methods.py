@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from hindsight_daemon.protocol.conflict_documents import ConflictsResult, ResolveResult
 from hindsight_daemon.protocol.document import Document
 from hindsight_daemon.protocol.documents import (
     Ack,
@@ -27,16 +28,15 @@ from hindsight_daemon.protocol.documents import (
     ReleaseResult,
     RememberResult,
     SearchResult,
-    SessionDocument,
     StatsResult,
     StatusResult,
-    SummarizeResult,
     UnforgetResult,
     WhyResult,
 )
 from hindsight_daemon.protocol.handshake import HelloParams, HelloResult
 from hindsight_daemon.protocol.params import (
     CancelParams,
+    ConflictsParams,
     ConsolidateParams,
     ForgetParams,
     GivenParams,
@@ -53,6 +53,7 @@ from hindsight_daemon.protocol.params import (
     RecallParams,
     ReindexParams,
     RememberParams,
+    ResolveParams,
     SearchParams,
     SessionParams,
     ShowParams,
@@ -64,6 +65,7 @@ from hindsight_daemon.protocol.params import (
     WhyParams,
     WorkingParams,
 )
+from hindsight_daemon.protocol.session_documents import SessionDocument, SummarizeResult
 from hindsight_daemon.protocol.upkeep_documents import (
     ConsolidateResult,
     ReindexResult,
@@ -128,6 +130,8 @@ METHODS: dict[str, Method] = {
             "make episodes of a session now",
             is_write=True,
         ),
+        Method("audit.conflicts", ConflictsParams, ConflictsResult, "what contradicts what"),
+        Method("audit.resolve", ResolveParams, ResolveResult, "decide a conflict", is_write=True),
         Method("event.search", SearchParams, SearchResult, "events that hold a text"),
         Method("events.subscribe", NoParams, Ack, "notify of what happens", is_stream=True),
         Method("ingest.run", IngestParams, IngestResult, "read transcripts", is_write=True),

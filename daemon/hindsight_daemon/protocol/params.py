@@ -178,6 +178,22 @@ class HeldParams(Document, kw_only=True):
     request_key: str = ""
 
 
+class ConflictsParams(Document, kw_only=True):
+    """At most `limit` pairs."""
+
+    limit: int = 100
+
+
+class ResolveParams(Document, kw_only=True):
+    """`decision` is keep-new, keep-old or keep-both; `ids` of either side, unique prefixes do."""
+
+    ids: tuple[str, ...]
+    decision: str
+    reason: str = ""
+    dry_run: bool = False
+    request_key: str = ""
+
+
 class IngestParams(Document, kw_only=True):
     """Absolute paths of files or folders.
 

@@ -34,6 +34,17 @@ class LikenessIndex:
         self._numbers: dict[str, int] = {}
         self._postings: dict[int, array[int]] = {}
         self.is_complete = False
+        self.conflicted: set[str] = set()
+        """Statements that say otherwise than another one, as far as was seen."""
+
+    def note(self, memory: Memory) -> None:
+        """Take in what was written of a statement."""
+        if not self.knows(memory.id):
+            self.add(memory)
+        if memory.conflicts_with:
+            self.conflicted.add(memory.id)
+        else:
+            self.conflicted.discard(memory.id)
 
     def add(self, memory: Memory) -> None:
         """Take a statement in; its text never changes under the same id but by a new revision."""
@@ -81,7 +92,7 @@ class LikenessIndex:
         while page := await store.list(where, limit=_PAGE, before_id=before):
             for place, memory in enumerate(page):
                 if not self.knows(memory.id):
-                    self.add(memory)
+                    self.note(memory)
                 if place % 50 == 0:
                     await asyncio.sleep(0)
             before = page[-1].id

@@ -101,12 +101,18 @@ class Services:
         finally:
             self._fills_likeness = False
 
+    async def conflicted(self) -> list[str]:
+        """Return the ids of statements that say otherwise than another one."""
+        if not self.likeness.is_complete:
+            await self._fill_likeness()
+        return sorted(self.likeness.conflicted)
+
     async def write(self, batch: WriteBatch) -> None:
         """Commit a batch; new keys wake the embedder, new tombstones reach the gate."""
         await self.store.commit(batch)
         for memory in batch.memories:
-            if memory.kind in STATEMENT_KINDS and not self.likeness.knows(memory.id):
-                self.likeness.add(memory)
+            if memory.kind in STATEMENT_KINDS:
+                self.likeness.note(memory)
         self.gate.learn(batch.tombstones, lifted=batch.lifted, held=batch.held)
         if self.stirred_projects is not None:
             if batch.removed:

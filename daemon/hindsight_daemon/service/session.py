@@ -6,8 +6,8 @@ import msgspec
 
 from hindsight_daemon.errors import AmbiguousId, NotFound
 from hindsight_daemon.model import DISTILLED_KINDS, Memory, SessionState
-from hindsight_daemon.protocol.documents import SessionDocument, SummarizeResult
 from hindsight_daemon.protocol.params import SessionParams, SummarizeParams
+from hindsight_daemon.protocol.session_documents import SessionDocument, SummarizeResult
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.consolidate import consolidate_session
 from hindsight_daemon.service.readers import may_read

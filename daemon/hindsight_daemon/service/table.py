@@ -8,6 +8,7 @@ from typing import Any
 from hindsight_daemon.protocol.document import Document
 from hindsight_daemon.service import (
     admin,
+    conflicts,
     consolidation,
     drift,
     forget,
@@ -49,6 +50,8 @@ BODIES: dict[str, Body] = {
     "hook.given": hooks.given,
     "session.show": session.show,
     "session.summarize": session.summarize,
+    "audit.conflicts": conflicts.conflicts,
+    "audit.resolve": conflicts.resolve,
     "event.search": search.search,
     "events.subscribe": watch.subscribe,
     "ingest.run": ingest.ingest,
