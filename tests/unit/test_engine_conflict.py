@@ -75,3 +75,24 @@ def test_hardly_any_statement_of_the_labelled_pairs_is_lost(lang: str, is_held_o
     assert found["updates_merged"] == 0
     assert found["update_recall"] >= 0.7
     assert found["merge_recall"] >= 0.6
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Only alice may deploy to production", "Only bob may deploy to production"),
+        ("Nobody but the release bot can push tags", "Only maintainers can push tags"),
+        ("只有张三可以发布生产环境", "只有李四可以发布生产环境"),
+    ],
+)
+def test_what_is_kept_for_one_alone_is_not_kept_for_another(one: str, other: str) -> None:
+    assert contradiction(one, other)
+    assert is_key_fact(one) and is_key_fact(other)
+    assert not contradiction(one, one)
+
+
+def test_what_is_kept_for_two_in_two_places_may_both_hold() -> None:
+    assert not contradiction(
+        "Only alice may deploy to production", "Only bob may deploy to staging"
+    )
+    assert not contradiction("只有张三可以发布生产环境", "只有李四可以发布预发环境")

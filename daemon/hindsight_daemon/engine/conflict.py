@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 
 from hindsight_daemon.engine.claims import Claim, Token, claim_of
+from hindsight_daemon.engine.exclusive import claimed_by_two, exclusive_of
 from hindsight_daemon.engine.rivals import are_rivals, groups_of
 from hindsight_daemon.engine.sameness import Form, form_of
 from hindsight_daemon.engine.terms import is_cjk_term, terms_of
 
 _KEY_FACT = re.compile(
     r"\b(?:passwords?|passphrases?|credentials?|secrets?|api[ _-]?keys?|access[ _-]?tokens?"
-    r"|private keys?|ssh keys?|2fa|mfa|sudo|root access|permissions?|admin(?:istrator)? rights?"
+    r"|private keys?|ssh keys?|2fa|mfa|sudo|root access|permissions?"
+    r"|admin(?:istrator)?s?(?: rights?)?"
     r"|access rights?|authori[sz](?:ed|ation)|force[- ]push\w*|rm -rf|drop(?:ping)? (?:the )?"
     r"(?:tables?|databases?|schemas?)|delet\w+ (?:the )?(?:production|prod|backups?|data|database)"
     r"|wip(?:e|ing)|truncat\w+|destroy\w*|terraform destroy|reset --hard"
@@ -69,11 +71,13 @@ def is_local_request(text: str) -> bool:
 
 def is_key_fact(text: str) -> bool:
     """Tell whether a statement is about identity, permissions, credentials or destruction."""
-    return bool(_KEY_FACT.search(text))
+    return bool(_KEY_FACT.search(text)) or exclusive_of(text) is not None
 
 
 def contradiction(new: str, known: str) -> str:
     """Return why the two cannot both hold; empty if they can."""
+    if told := claimed_by_two(new, known):
+        return told
     one, other = form_of(new), form_of(known)
     if _denies(one, other):
         return "one asserts what the other denies"
