@@ -28,6 +28,7 @@ from benchmarks.processes import Peak, cpu_s, idle_share, pause, pin_to_one_core
 from benchmarks.report import machine, progress, save, table
 from benchmarks.sessions import lines_of, write_mixed, write_small
 from hindsight_daemon.client import Client
+from hindsight_daemon.protocol.params import Progress
 
 _SEED_BYTES = 12_000_000
 _RECALLS = 60
@@ -43,13 +44,25 @@ _WORDS = (
 )
 
 
-def _figures(pid: int, size_bytes: int, work: Callable[[], Any]) -> tuple[dict[str, Any], Any]:
+def _figures(pid: int, size_bytes: int, folder: Path, client: Client) -> tuple[dict[str, Any], Any]:
     used, started = cpu_s(pid), time.monotonic()
+    read_cpu_s: list[float] = []
+
+    def on_progress(progress: Progress) -> None:
+        # The first word of learning: by then all events are stored and searchable.
+        if progress.stage == "consolidate" and not read_cpu_s:
+            read_cpu_s.append(cpu_s(pid) - used)
+
     with Peak(pid) as peak:
-        report = work()
+        report = client.ingest((str(folder),), on_progress=on_progress)
     took_s = time.monotonic() - started
     spent_s = cpu_s(pid) - used
+    read_s = read_cpu_s[0] if read_cpu_s else spent_s
     return {
+        "events_mb_per_s": round(size_bytes / 1e3 / report.read_ms, 2),
+        "events_mb_per_cpu_s": round(size_bytes / 1e6 / read_s, 2),
+        "lessons_cpu_s": round(spent_s - read_s, 2),
+        "lessons_mb_per_cpu_s": round(size_bytes / 1e6 / max(spent_s - read_s, 0.01), 2),
         "mb": round(size_bytes / 1e6, 1),
         "took_s": round(took_s, 2),
         "mb_per_s": round(size_bytes / 1e6 / took_s, 2),
@@ -66,7 +79,7 @@ def _ingested(folder: Path, *, one_core: bool) -> dict[str, Any]:
         pid = client.status().pid
         if one_core:
             pin_to_one_core(pid)
-        figures, report = _figures(pid, size, lambda: client.ingest((str(folder),)))
+        figures, report = _figures(pid, size, folder, client)
         failed = [one for one in report.files if one.error]
         if failed:
             progress(f"{len(failed)} files failed, such as {failed[0].path}: {failed[0].error}")
@@ -85,6 +98,8 @@ def _ingested(folder: Path, *, one_core: bool) -> dict[str, Any]:
 @contextlib.contextmanager
 def _home(*, watch: bool = False) -> Iterator[Path]:
     with temporary_home({"HINDSIGHT_EMBED_MODEL": "none"}) as home:
+        # Installed packages have their byte code; compiling anew costs each process a second.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         if watch:
             # The agents' default folders lie below HOME.
             os.environ["HOME"] = str(home)

@@ -57,6 +57,7 @@ _SPACE = re.compile(r"\s+")
 _LINE_SPACE = re.compile(r"[\n\r\t ]+")
 _INVISIBLE_MARK = re.compile("[\u034f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 _NO_CONTROLS = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127])
+_NO_LAYOUT = dict.fromkeys(map(ord, "\n\r\t"))
 _EDGE = " \t\n.,;:!?-~"
 
 
@@ -102,7 +103,8 @@ def _once_ascii(text: str) -> str:
 def visible(form: str) -> str:
     """Return the text without characters that draw nothing."""
     # `isprintable` is false for every category that is taken out here, and far quicker to ask.
-    if form.isprintable() and not _INVISIBLE_MARK.search(form):
+    ruled = form.translate(_NO_LAYOUT) if "\n" in form or "\t" in form else form
+    if ruled.isprintable() and not _INVISIBLE_MARK.search(form):
         return form
     return "".join(c for c in form if not _is_invisible(c))
 

@@ -301,7 +301,10 @@ class IngestedFile(Document, kw_only=True):
 
 
 class IngestResult(Document, kw_only=True):
-    """hindsight.ingest/1"""
+    """hindsight.ingest/1
+
+    `read_ms` is how long it took until everything was stored and searchable, before learning.
+    """
 
     files: list[IngestedFile]
     episodes: int
@@ -311,6 +314,7 @@ class IngestResult(Document, kw_only=True):
     refused: int = 0
     memory_ids: list[str] = []
     took_ms: float = 0.0
+    read_ms: float = 0.0
     warnings: list[Notice] = []
     dry_run: bool = False
     schema: str = "hindsight.ingest/1"

@@ -35,7 +35,6 @@ from hindsight_daemon.service.worker import BULK_BYTES, WorkerDied
 from hindsight_daemon.sources.port import Source
 from hindsight_daemon.sources.registry import families_by_root
 
-_GROUP_BYTES = 8 * 1024 * 1024
 _MAX_PATHS_IN_REPORT = 2000
 _log = logging.getLogger("hindsight.ingest")
 
@@ -156,60 +155,28 @@ async def _read_all(
     call: Call,
     result: IngestResult,
 ) -> list[IngestedFile]:
-    """Read transcripts in groups; after each group its sessions are consolidated.
-
-    So the worker still has their events in mind, and what was read is not read again.
-    """
+    """Store what all transcripts hold, which is then searchable, and only then learn from it."""
+    started = time.monotonic()
     shelf = Shelf(s)
-    lessons = _Lessons(s, final=params.final)
     reports: list[IngestedFile] = []
-    done_bytes = waiting_bytes = 0
+    touched: dict[str, None] = {}
+    done_bytes = 0
     call.items = len(targets)
     for call.item, target in enumerate(targets, 1):
         await call.report("read", done_bytes, total_bytes, str(target.path))
         report = await read_one(s, params, target, call, done_bytes, total_bytes, result, shelf)
         done_bytes += target.size_bytes
-        waiting_bytes += target.size_bytes
-        lessons.touched.update(dict.fromkeys(report.sessions))
+        touched.update(dict.fromkeys(report.sessions))
         reports.append(report)
-        if waiting_bytes >= _GROUP_BYTES and not params.dry_run:
-            await shelf.flush()
-            await lessons.draw(result)
-            waiting_bytes = 0
+    await shelf.flush()
+    result.read_ms = round((time.monotonic() - started) * 1000, 1)
     if not params.dry_run:
-        await shelf.flush()
-        await lessons.draw(result, call)
-        await lessons.settle(result)
-    return reports
-
-
-class _Lessons:
-    """Consolidates the sessions that were touched, and counts rightly if it had to do so again."""
-
-    def __init__(self, s: Services, *, final: bool) -> None:
-        self._s = s
-        self._final = final
-        self._drawn: set[str] = set()
-        self._was_repeated = False
-        self.touched: dict[str, None] = {}
-
-    async def draw(self, result: IngestResult, call: Call | None = None) -> None:
-        """Consolidate what was touched since the last time."""
-        touched, self.touched = self.touched, {}
+        # The worker still has the sessions in mind that were read last; the others come from
+        # the store.
         for number, session_id in enumerate(touched):
-            if call is not None:
-                await call.report("consolidate", number, len(touched), session_id)
-            count(result, await consolidate_session(self._s, session_id, final=self._final))
-        self._was_repeated |= not self._drawn.isdisjoint(touched)
-        self._drawn.update(touched)
-
-    async def settle(self, result: IngestResult) -> None:
-        """Take out of the counts what a session's further transcript replaced."""
-        if self._was_repeated:
-            left = await self._s.store.get(list(dict.fromkeys(result.memory_ids)))
-            result.memory_ids = list(left)
-            result.memories = len(left)
-            result.episodes = sum(memory.kind == "episode" for memory in left.values())
+            await call.report("consolidate", number, len(touched), session_id)
+            count(result, await consolidate_session(s, session_id, final=params.final))
+    return reports
 
 
 def count(result: IngestResult, made: Consolidated) -> None:

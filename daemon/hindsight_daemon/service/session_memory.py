@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from hindsight_daemon.model import Event
 
 _EVENT_OVERHEAD_BYTES = 1_500
-LIMIT_BYTES = 40 * 1024 * 1024
+LIMIT_BYTES = 16 * 1024 * 1024
 
 
 class ReadEvents:
