@@ -125,7 +125,7 @@ def _repeat(data: Path, folder: Path, size_bytes: int) -> None:
             text = path.read_text("utf-8", "replace")
             for old in set(re.findall(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-", text)):
                 text = text.replace(old, f"{number:08x}-{old[9:]}")
-            text = re.sub(r'"(id|parentId)":"([0-9a-f]{8})"', rf'"\1":"\2{number:x}"', text)
+            text = re.sub(r'"(id|parentId)":"([0-9a-f]{8})"', rf'"\1":"\g<2>{number:x}"', text)
             copy = folder / f"{number:06d}-{path.name}"
             copy.write_text(text, "utf-8")
             written += copy.stat().st_size
