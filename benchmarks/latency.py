@@ -1,6 +1,7 @@
 """How long everything takes, beside floors that nothing can beat.
 
     python -m benchmarks.latency [--json OUT] [--sizes 1000,10000,100000] [--ingest-mb 10]
+        [--clients 50]
 
 Whole processes (median of 20) stand beside a bare `python -c pass`; recall inside the daemon
 beside an exact scan of the same vectors in numpy; both are taken in the same run, because a busy
@@ -16,6 +17,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -32,6 +34,7 @@ from hindsight_daemon.client import Client
 from hindsight_daemon.clock import SystemClock
 from hindsight_daemon.config import load_settings
 from hindsight_daemon.engine.terms import terms_of
+from hindsight_daemon.errors import HindsightError
 from hindsight_daemon.paths import resolve_paths
 from hindsight_daemon.store.open import open_store
 from hindsight_daemon.store.port import SearchFilter, Store, WriteBatch
@@ -41,6 +44,9 @@ QUERIES = 60
 _BATCH = 1000
 _DEPTH = 100
 _WARM_UP = 5
+_TOP = 10
+_CALLS_PER_CLIENT = 4
+_CLIENT_TIMEOUT_S = 120.0
 
 
 def spread(values_ms: Sequence[float]) -> dict[str, float]:
@@ -118,6 +124,8 @@ async def write_memories(size: int, dimension: int, embedder: str) -> dict[str, 
         figures["arms"] = await _arms(store, found, embedder)
         if found is not None:
             figures["numpy_exact_scan"] = _exact_scan(found)
+            keys = [key.id for _, key in rows]
+            figures["vector_recall_at_10"] = await _vector_recall(store, found, keys, embedder)
         figures["store_bytes"] = (await store.stats()).size_bytes
     finally:
         await store.close()
@@ -161,6 +169,55 @@ def _exact_scan(found: Any) -> dict[str, float]:
     return spread(times)
 
 
+async def _vector_recall(store: Store, found: Any, keys: Sequence[str], embedder: str) -> float:
+    """Return the share of the exact ten nearest keys among the ten that the store names."""
+    where = SearchFilter(now=SystemClock().now(), projects=(PROJECT,))
+    top = min(_TOP, len(keys))
+    shares: list[float] = []
+    for probe in vectors(QUERIES, found.shape[1], seed=13):
+        exact = {keys[row] for row in np.argsort(-(found @ probe))[:top]}
+        hits = await store.search_vector(probe.tolist(), embedder, where, limit=_DEPTH)
+        shares.append(len(exact & {hit.key.id for hit in hits[:top]}) / top)
+    return round(sum(shares) / len(shares), 4)
+
+
+def concurrent_recalls(clients: int) -> dict[str, Any]:
+    """Let `clients` connections ask at once, each several queries; return whole times and errors.
+
+    The queries differ, so each one is embedded; compare with one client's first asking.
+    """
+    words = Words(seed=19)
+    asked = [[words.query() for _ in range(_CALLS_PER_CLIENT)] for _ in range(clients)]
+    times: list[float] = []
+    errors: list[str] = []
+    together = threading.Barrier(clients)
+
+    def ask(queries: Sequence[str]) -> None:
+        with Client(timeout_s=_CLIENT_TIMEOUT_S, client_name="benchmark") as client:
+            together.wait()
+            for query in queries:
+                started = time.perf_counter()
+                try:
+                    client.recall(query, project=PROJECT, limit=10, rerank="off")
+                except HindsightError as exc:
+                    errors.append(exc.message)
+                else:
+                    times.append((time.perf_counter() - started) * 1000)
+
+    threads = [threading.Thread(target=ask, args=(queries,)) for queries in asked]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    missing = clients * _CALLS_PER_CLIENT - len(times)
+    return {
+        "clients": clients,
+        "failed": missing,
+        "errors": sorted(set(errors)),
+        "client": spread(times) if times else None,
+    }
+
+
 def recalls(client: Client) -> dict[str, Any]:
     """Ask synthetic queries, each once and then again; return internal and whole times.
 
@@ -183,8 +240,11 @@ def recalls(client: Client) -> dict[str, Any]:
     return figures
 
 
-def measure_size(size: int, embedder: str, dimension: int) -> dict[str, Any]:
-    """Measure a store of `size` memories with vectors of `embedder` (none if empty)."""
+def measure_size(size: int, embedder: str, dimension: int, clients: int) -> dict[str, Any]:
+    """Measure a store of `size` memories with vectors of `embedder` (none if empty).
+
+    `clients` ask at once after one alone has; none if 0.
+    """
     progress(f"{size} memories: writing")
     environment = {} if embedder else {"HINDSIGHT_EMBED_MODEL": "none"}
     with temporary_home(environment) as home:
@@ -194,6 +254,8 @@ def measure_size(size: int, embedder: str, dimension: int) -> dict[str, Any]:
             status = client.status()
             figures["rss_idle_bytes"] = rss_bytes(status.pid)
             figures["recall"] = recalls(client)
+            if clients:
+                figures["concurrent"] = concurrent_recalls(clients)
             figures["rss_loaded_bytes"] = rss_bytes(status.pid)
             figures["pending_vectors"] = client.status().pending_vectors
         if embedder:
@@ -282,6 +344,8 @@ def print_report(document: dict[str, Any]) -> None:
                         found.get("numpy_exact_scan"),
                     )
                 ),
+                found.get("vector_recall_at_10", "-"),
+                _crowd(found),
                 f"{found['rss_idle_bytes'] / 1e6:.0f} / {found['rss_loaded_bytes'] / 1e6:.0f}",
             ]
         )
@@ -297,6 +361,8 @@ def print_report(document: dict[str, Any]) -> None:
                 "vector arm",
                 "recent arm",
                 "numpy scan",
+                "vector recall@10",
+                "many clients (p95 × one's, failed)",
                 "RSS idle / loaded MB",
             ],
             rows,
@@ -310,6 +376,15 @@ def _pair(row: dict[str, float] | None) -> str:
     return "-" if row is None else f"{row['p50_ms']:.1f} / {row['p95_ms']:.1f}"
 
 
+def _crowd(found: dict[str, Any]) -> str:
+    crowd = found.get("concurrent")
+    if crowd is None or crowd["client"] is None:
+        return "-" if crowd is None else f"all failed, {crowd['failed']}"
+    alone_ms = found["recall"]["first_asked"]["client"]["p95_ms"]
+    ratio = crowd["client"]["p95_ms"] / alone_ms
+    return f"{_pair(crowd['client'])} ({ratio:.1f} ×, {crowd['failed']})"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(
@@ -320,6 +395,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", default="", metavar="OUT", help="save the figures here")
     parser.add_argument("--sizes", default="1000,10000,100000", help="numbers of memories")
     parser.add_argument("--ingest-mb", type=float, default=10.0, help="size of the transcripts")
+    parser.add_argument("--clients", type=int, default=50, help="how many ask at once (0: none)")
     parser.add_argument("--embedder", choices=("auto", "none"), default="auto")
     options = parser.parse_args(arguments)
     try:
@@ -331,7 +407,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         embedder = ""
     document: dict[str, Any] = {
         "processes": timed,
-        "sizes": {str(size): measure_size(size, embedder, dimension) for size in sizes},
+        "sizes": {
+            str(size): measure_size(size, embedder, dimension, options.clients) for size in sizes
+        },
         "ingest": measure_ingest(options.ingest_mb),
         "settings": {"embedder": embedder or "none", "queries": QUERIES, "runs": RUNS} | machine(),
     }
