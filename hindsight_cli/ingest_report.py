@@ -37,6 +37,16 @@ def join(former: IngestResult | None, latest: IngestResult) -> IngestResult:
     )
 
 
+def count_what_was_cut_short(result: IngestResult) -> None:
+    """Count the events of a call that was given up, whose answer nobody heard.
+
+    They are in the tally of their transcript, which was new to this command.
+    """
+    for file in result.files:
+        result.events += max(0, file.total_events - file.events)
+        file.events = max(file.events, file.total_events)
+
+
 def _join_file(former: IngestedFile, latest: IngestedFile) -> IngestedFile:
     return IngestedFile(
         path=latest.path,
@@ -50,6 +60,7 @@ def _join_file(former: IngestedFile, latest: IngestedFile) -> IngestedFile:
         error_code=latest.error_code,
         hint=latest.hint,
         size_bytes=latest.size_bytes,
+        total_events=max(former.total_events, latest.total_events),
     )
 
 

@@ -97,6 +97,8 @@ def read_stream(options: Options, context: AppContext, head: bytes) -> tuple[Ing
             joined = ingest_report.join(joined, latest)
 
     is_whole = piped.take_stream(context.paths, feed, head)
+    if joined is not None and not is_whole:
+        ingest_report.count_what_was_cut_short(joined)
     return joined or IngestResult(files=[], episodes=0, memories=0), is_whole
 
 

@@ -200,7 +200,14 @@ def test_a_plain_verb_loads_only_itself_and_nothing_heavy(verb: str) -> None:
 
 
 def test_only_the_output_modules_write_to_the_terminal() -> None:
-    writers = {"output.py", "recall_text.py", "complete_ids.py", "__main__.py", "fastpath.py"}
+    writers = {
+        "output.py",
+        "recall_text.py",
+        "complete_ids.py",
+        "__main__.py",
+        "fastpath.py",
+        "hook.py",
+    }
     offenders = []
     for file in CLI.rglob("*.py"):
         if file.name in writers and file.parent == CLI:

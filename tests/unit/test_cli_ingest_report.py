@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hindsight_cli.ingest_report import (
+    count_what_was_cut_short,
     exit_code,
     failures,
     join,
@@ -103,3 +104,18 @@ def test_steps_of_one_stream_add_up_to_one_file() -> None:
     assert joined.files[0].events == 6
     assert joined.files[0].sessions == ["a", "b"]
     assert joined.files[0].skipped_total == 1
+
+
+def test_events_of_a_call_that_was_given_up_are_counted_from_the_tally() -> None:
+    former = IngestResult(
+        files=[IngestedFile(path="stdin", events=2, total_events=2)],
+        episodes=0,
+        memories=0,
+        events=2,
+    )
+    last = IngestResult(
+        files=[IngestedFile(path="stdin", events=0, total_events=5)], episodes=1, memories=0
+    )
+    joined = join(former, last)
+    count_what_was_cut_short(joined)
+    assert (joined.events, joined.files[0].events) == (5, 5)
