@@ -54,8 +54,13 @@ def _carry_out(argv: list[str]) -> int:
         try:
             sys.stdout.write(f"hindsight {VERSION}\n")
             sys.stdout.flush()
-        except (OSError, AttributeError):
-            pass  # closed or full: the command tree says so properly
+        except AttributeError:
+            pass  # closed: the command tree says so properly
+        except OSError as exc:
+            # Said at once: what is buffered would fail again on the way through the tree.
+            from hindsight_cli.fastpath import cannot_write
+
+            return cannot_write(exc)
         else:
             return 0
     from hindsight_cli.app import run

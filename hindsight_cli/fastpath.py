@@ -157,10 +157,11 @@ def recall(argv: list[str]) -> int | None:
     try:
         return write_recall(result, parsed.format)
     except OSError as exc:
-        return _cannot_write(exc)
+        return cannot_write(exc)
 
 
-def _cannot_write(exc: OSError) -> int:
+def cannot_write(exc: OSError) -> int:
+    """Say that standard output takes nothing and return the exit code for it."""
     # Said here: what is still buffered must not fail again, with a code of its own, at the end.
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())

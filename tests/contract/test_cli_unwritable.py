@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -34,6 +35,8 @@ def outcome(*argv: str, redirect: str) -> tuple[int, str]:
     done = subprocess.run(
         ["sh", "-c", f'"$@" {redirect}', "sh", sys.executable, "-m", "hindsight_cli", *argv],
         stderr=subprocess.PIPE,
+        # Unbuffered, a write fails at once; buffered, also when the buffer is flushed later.
+        env={k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"},
         text=True,
         check=False,
     )
