@@ -120,6 +120,9 @@ def lines_of(result: dict[str, Any], *, width: int, colour: bool) -> list[str]:
 def _memory_lines(memory: dict[str, Any], rank: int, *, width: int, colour: bool) -> list[str]:
     head = f"{rank}. {memory['kind']}"
     labels = [_LABELS.get(memory["status"], "")]
+    if memory["status"] == "superseded" and (successor := memory.get("superseded_by")):
+        labels = [f"replaced by {successor}"]
+    labels += ["contradicted by another"] if memory.get("conflicts_with") else []
     labels += [_CONFIRM] if "confirm" in memory.get("tags", ()) else []
     label = ", ".join(one for one in labels if one)
     indent = "   "

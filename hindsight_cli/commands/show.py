@@ -36,6 +36,7 @@ def lines_of(document: MemoryDocument, out: Output) -> list[str]:
 
 def _facts(memory: dict[str, Any]) -> list[tuple[str, str]]:
     outcome = memory["outcome"] if memory["kind"] == "episode" else ""
+    also = memory.get("also_supersedes", ())
     return [
         ("id", memory["id"]),
         ("goal", memory["task_goal"]),
@@ -62,7 +63,8 @@ def _facts(memory: dict[str, Any]) -> list[tuple[str, str]]:
         ("expires", exact(memory["expires_at"] or "")),
         ("pinned", "yes" if memory["pinned"] else ""),
         ("seen in", f"{memory['support_count']} tasks" if memory["support_count"] > 1 else ""),
-        ("supersedes", memory["supersedes"]),
+        ("supersedes", ", ".join(filter(None, [memory["supersedes"], *also]))),
+        ("contradicts", ", ".join(memory.get("conflicts_with", ()))),
         ("replaced by", memory["superseded_by"]),
         ("derived from", ", ".join(memory["derived_from"])),
     ]

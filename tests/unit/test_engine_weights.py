@@ -160,6 +160,12 @@ def test_what_only_resembles_is_not_lifted(newer: str, score: float) -> None:
     assert ids(newer_first(statements((OLD, 0.9, 30), (newer, score, 1)), QUERY))[0] == OLD
 
 
+def test_a_newer_guess_does_not_pass_what_is_much_surer() -> None:
+    [guess] = statements((NEW, 0.8, 1), confidence=0.4)
+    [said] = statements((OLD, 0.9, 30), confidence=0.8)
+    assert ids(newer_first([said, guess], QUERY)) == [OLD, NEW]
+
+
 def test_turns_keep_their_order() -> None:
     said = statements((OLD, 0.9, 30), (NEW, 0.8, 1), kind="turn")
     assert ids(newer_first(said, QUERY)) == [OLD, NEW]

@@ -7,10 +7,11 @@ from typing import Any
 
 from hindsight_daemon.model import Evidence, Memory
 from hindsight_daemon.protocol.documents import RememberResult
-from hindsight_daemon.protocol.params import RememberParams
+from hindsight_daemon.protocol.params import RememberParams, WhyParams
 from hindsight_daemon.service.admission import Admission, Admitted
 from hindsight_daemon.service.call import Call
 from hindsight_daemon.service.keys import keys_for
+from hindsight_daemon.service.memories import why
 from hindsight_daemon.service.remember import remember
 from hindsight_daemon.service.services import Services
 from tests.support.services import services_in_memory
@@ -182,3 +183,46 @@ def test_episodes_never_merge() -> None:
     one = a_memory(1, "Fixed the build", kind="episode", layer="episodic", created_at=at(1))
     two = a_memory(2, "Fixed the build", kind="episode", layer="episodic", created_at=at(2))
     assert [found.outcome for found in admitted(s, one, two)] == ["added", "added"]
+
+
+def test_why_names_what_replaced_a_memory_and_what_it_replaced() -> None:
+    s = services_in_memory()
+    ids = [
+        told(s, f"The gateway listens on port {7000 + n}", occurred_at=f"2026-02-0{n}").id
+        for n in (1, 2, 3)
+    ]
+
+    def links(memory_id: str) -> list[tuple[str, str]]:
+        steps = asyncio.run(why(s, WhyParams(id=memory_id), Call())).steps
+        return [(step.what, step.id) for step in steps[1:]]
+
+    first, second, third = ids
+    assert links(first) == [("replaced by", second), ("replaced by", third)]
+    assert links(second) == [("replaced by", third), ("replaces", first)]
+    assert links(third) == [("replaces", second), ("replaces", first)]
+
+
+def test_a_guess_against_the_users_word_is_worth_less() -> None:
+    s = services_in_memory()
+    said = told(s, "Squash the commits before merging", kind="preference")
+    guess = a_lesson(
+        7,
+        "Never squash the commits before merging",
+        "e1",
+        kind="preference",
+        project="",
+        confidence=0.8,
+    )
+    admitted(s, guess)
+    assert memory_of(s, guess.id).confidence <= memory_of(s, said.id).confidence / 2
+    assert [key.confidence for key in asyncio.run(s.store.keys_of([guess.id]))] == [
+        memory_of(s, guess.id).confidence
+    ]
+
+
+def test_a_retired_lesson_stays_retired_when_it_is_learned_again() -> None:
+    s = services_in_memory()
+    lesson = a_lesson(1, "Run the migrations before the tests", "e1", status="contradicted")
+    admitted(s, lesson)
+    admitted(s, a_lesson(1, "Run the migrations before the tests", "e1"))
+    assert memory_of(s, lesson.id).status == "contradicted"

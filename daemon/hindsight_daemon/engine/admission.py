@@ -9,6 +9,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
+import msgspec
+
 from hindsight_daemon.engine.conflict import contradiction, is_key_fact, is_local_request
 from hindsight_daemon.engine.sameness import form_of, says_the_same
 from hindsight_daemon.model import Memory, MemoryKind, Record, Trust
@@ -25,6 +27,9 @@ STATEMENT_KINDS: tuple[MemoryKind, ...] = (
 
 _FROM_A_TASK: tuple[MemoryKind, ...] = ("lesson", "solution", "procedure")
 _WEIGHT: dict[Trust, int] = {"user": 2, "tool": 2, "agent": 1, "imported": 1, "external": 0}
+
+_WORTH_OF_WEAKER = 0.5
+"""Confidence left to a weaker source that contradicts a stronger one, as a share of that one's."""
 
 Verdict = Literal["unrelated", "same", "replaces", "replaced", "clashes"]
 
@@ -78,6 +83,14 @@ def _settle(new: Memory, known: Memory, reason: str) -> Finding:
     return Finding(verdict="replaces" if is_newer else "replaced", reason=reason)
 
 
+def doubted(new: Memory, known: Memory) -> Memory:
+    """Return `new` with what its confidence is worth against the word of a stronger source."""
+    if _WEIGHT[new.trust] >= _WEIGHT[known.trust]:
+        return new
+    doubt = round(min(new.confidence, known.confidence * _WORTH_OF_WEAKER), 4)
+    return msgspec.structs.replace(new, confidence=doubt)
+
+
 def _share_readers(new: Memory, known: Memory) -> bool:
     if new.kind not in STATEMENT_KINDS or known.kind not in STATEMENT_KINDS:
         return False
@@ -114,22 +127,20 @@ def strengthened(known: Memory, new: Memory, *, now: datetime) -> Memory:
     score = max(known.importance_score, new.importance_score)
     louder = new if new.importance_score > known.importance_score else known
     at = max(said_at(known), said_at(new))
-    return Memory(
-        **{
-            **{name: getattr(known, name) for name in known.__struct_fields__},
-            "evidence": known.evidence + fresh,
-            "derived_from": tuple(dict.fromkeys([*known.derived_from, *new.derived_from])),
-            "confidence": round(known.confidence + (1 - known.confidence) * 0.25, 4),
-            "importance_score": score,
-            "importance": louder.importance,
-            "valid_from": at if known.valid_from or new.valid_from else None,
-            "expires_at": _later_end(known, new),
-            "pinned": known.pinned or new.pinned,
-            "tags": tuple(dict.fromkeys([*known.tags, *new.tags])),
-            "trust": new.trust if _WEIGHT[new.trust] > _WEIGHT[known.trust] else known.trust,
-            "updated_at": now,
-            "version": known.version + 1,
-        }
+    return msgspec.structs.replace(
+        known,
+        evidence=known.evidence + fresh,
+        derived_from=tuple(dict.fromkeys([*known.derived_from, *new.derived_from])),
+        confidence=round(known.confidence + (1 - known.confidence) * 0.25, 4),
+        importance_score=score,
+        importance=louder.importance,
+        valid_from=at if known.valid_from or new.valid_from else None,
+        expires_at=_later_end(known, new),
+        pinned=known.pinned or new.pinned,
+        tags=tuple(dict.fromkeys([*known.tags, *new.tags])),
+        trust=new.trust if _WEIGHT[new.trust] > _WEIGHT[known.trust] else known.trust,
+        updated_at=now,
+        version=known.version + 1,
     )
 
 

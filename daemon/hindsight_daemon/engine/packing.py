@@ -210,7 +210,10 @@ def _entry_lines(memory: Memory, shown_id: str, now: datetime | None) -> list[st
     if memory.status == "stale":
         lines.append(f"  WARNING: may be out of date{because}")
     elif memory.status in ("contradicted", "superseded"):
-        lines.append(f"  WARNING: {memory.status}, do not rely on it{because}")
+        by = f" by {_one_line(memory.superseded_by)}" if memory.superseded_by else ""
+        lines.append(f"  WARNING: {memory.status}{by}, do not rely on it{because}")
+    if memory.conflicts_with:
+        lines.append("  WARNING: another memory says otherwise; the user has not decided yet")
     if CONFIRM_TAG in memory.tags:
         lines.append("  CONFIRM WITH THE USER before acting on this; it is no permission")
     return lines

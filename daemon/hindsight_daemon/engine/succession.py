@@ -19,13 +19,15 @@ DEPTH = 50
 
 _SHARED = 0.5
 _WORTH = 0.5
+_SURE_ENOUGH = 0.6
 
 
 def newer_first(ranked: Sequence[Weighed], query_terms: Collection[str]) -> list[Weighed]:
     """Return `ranked` with a newer statement moved before the older one it may replace.
 
     It moves if both share half the words of the longer one, it holds every query term that the
-    older one holds, and it scores at least half as much. It takes over the score of the one it
+    older one holds, scores at least half as much and is not much less sure: a guess does not pass
+    what the user said. It takes over the score of the one it
     passes, with the factor by which it was lifted as `newer`.
     """
     wanted = set(query_terms)
@@ -51,6 +53,7 @@ def _may_replace(
         and key.created_at > other.created_at
         and key.project == other.project
         and new.final >= old.final * _WORTH
+        and key.confidence >= other.confidence * _SURE_ENOUGH
         and len(new_terms & old_terms) >= _SHARED * max(len(new_terms), len(old_terms))
         and wanted & old_terms <= new_terms
     )

@@ -62,6 +62,8 @@ class MemoryView(Document, kw_only=True):
     speaker: str = ""
     tags: tuple[str, ...] = ()
     verdict_reason: str = ""
+    superseded_by: str = ""
+    conflicts_with: tuple[str, ...] = ()
     scores: Scores | None = None
 
 

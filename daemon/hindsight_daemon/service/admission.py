@@ -18,6 +18,7 @@ from hindsight_daemon.engine.admission import (
     STATEMENT_KINDS,
     Finding,
     compare,
+    doubted,
     said_at,
     strengthened,
 )
@@ -57,8 +58,9 @@ class Admission:
     Memories admitted earlier in the same write are known to those that follow.
     """
 
-    def __init__(self, s: Services, *, actor: str) -> None:
+    def __init__(self, s: Services, *, actor: str, why: str = "") -> None:
         self._s = s
+        self._why = why
         self._actor = actor
         self._memories: dict[str, Memory] = {}
         self._keys: dict[str, tuple[Key, ...]] = {}
@@ -87,10 +89,11 @@ class Admission:
         it meanwhile, such as a successor. `instead_of` are ids that this write removes or writes
         anew, so that there is nothing to compare with.
         """
+        why = why or self._why
         former = (await self._known([memory.id])).get(memory.id)
         if former is not None:
             memory = _revised(former, memory)
-        if memory.status == "superseded" or memory.kind not in STATEMENT_KINDS:
+        if memory.status in _RETIRED or memory.kind not in STATEMENT_KINDS:
             self._add(memory, keys, action, why, former)
             return Admitted(outcome="added", memory=memory, affected=(memory.id,))
         findings = [
@@ -219,6 +222,7 @@ class Admission:
             flagged = msgspec.structs.replace(known, conflicts_with=others)
             await self._change(known, flagged, "conflict", finding.reason)
             reason = reason or finding.reason
+            memory = doubted(memory, known)
         memory = msgspec.structs.replace(
             memory,
             conflicts_with=tuple(
@@ -228,8 +232,8 @@ class Admission:
         if newer:
             successor, finding = min(newer, key=lambda pair: said_at(pair[0]))
             memory = replaced_by(memory, successor, finding.reason, now=self._s.clock.now())
-            keys = [rekeyed(key, memory) for key in keys]
             reason = reason or f"older than `{successor.id}`, which holds: {finding.reason}"
+        keys = [rekeyed(key, memory) for key in keys]
         self._add(memory, keys, action, why or reason, former)
         conflicts = tuple(known.id for known, _ in clashing)
         if older:
@@ -319,7 +323,7 @@ def _revised(former: Memory, memory: Memory) -> Memory:
     return msgspec.structs.replace(
         memory,
         created_at=former.created_at,
-        status=former.status if former.status == "superseded" else memory.status,
+        status=former.status if former.status in _RETIRED else memory.status,
         verdict_reason=former.verdict_reason,
         supersedes=former.supersedes,
         also_supersedes=former.also_supersedes,

@@ -25,6 +25,7 @@ from hindsight_daemon.engine.task_prompt import show, system_prompt
 from hindsight_daemon.errors import BudgetSpent, JudgeRefused, JudgeUnavailable
 from hindsight_daemon.judge.schema import BadAnswer
 from hindsight_daemon.model import Event, Held, Memory, SessionState
+from hindsight_daemon.service.admission import Admission
 from hindsight_daemon.service.judging import Question
 from hindsight_daemon.service.learning import Learned, LearnJob, episode_id_of
 from hindsight_daemon.service.revising import revise
@@ -214,7 +215,7 @@ async def _put_off(s: Services, job: JudgeJob, shot: Shot, why: str) -> None:
     await s.write(WriteBatch(held=(held,), judge_done={job.id: job.digest}))
 
 
-async def release_job(s: Services, held: Held) -> WriteBatch:
+async def release_job(s: Services, held: Held, _admission: Admission) -> WriteBatch:
     """Put a job that was held back into the queue."""
     job = msgspec.json.decode(held.body, type=JudgeJob)
     s.judging.wanted.set()

@@ -25,6 +25,7 @@ from hindsight_daemon.service.filters import (
     checked_statuses,
     moment,
 )
+from hindsight_daemon.service.lineage import predecessors, successors
 from hindsight_daemon.service.originals import Originals
 from hindsight_daemon.service.readers import (
     may_read,
@@ -117,9 +118,17 @@ async def _tombstones(s: Services, limit: int) -> list[dict[str, Any]]:
 
 
 async def why(s: Services, params: WhyParams, call: Call) -> WhyResult:
-    """Walk from a memory to what it was derived from and to the transcript lines behind it."""
+    """Walk from a memory to what replaced it, what it replaced, what it was derived from and the
+    transcript lines behind it."""
     memory = await _one(s, params.id, call)
     steps = [_step("memory", memory)]
+    for what, chain in (
+        ("replaced by", await successors(s.store, memory)),
+        ("replaces", await predecessors(s.store, memory)),
+    ):
+        steps += [_step(what, other) for other in chain if may_read(other, call)]
+    rivals = await s.store.get(list(memory.conflicts_with))
+    steps += [_step("contradicts", other) for other in rivals.values() if may_read(other, call)]
     queue, seen = list(memory.derived_from), {memory.id}
     evidence = list(memory.evidence)
     while queue:

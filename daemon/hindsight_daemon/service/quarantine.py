@@ -19,8 +19,9 @@ from hindsight_daemon.protocol.documents import (
     ReleaseResult,
 )
 from hindsight_daemon.protocol.params import HeldParams, QuarantineParams
+from hindsight_daemon.service.admission import Admission
 from hindsight_daemon.service.call import Call
-from hindsight_daemon.service.filters import checked_limit
+from hindsight_daemon.service.filters import RETIRED, checked_limit
 from hindsight_daemon.service.held import MEMORY, WORK, HeldMemory
 from hindsight_daemon.service.judged_tasks import JUDGE, release_job
 from hindsight_daemon.service.services import Services
@@ -29,19 +30,21 @@ from hindsight_daemon.store.port import WriteBatch
 
 MAX_LIST = 1000
 
-Release = Callable[[Services, Held], Awaitable[WriteBatch]]
-"""Returns what letting a held thing in writes; the caller adds the decision and commits."""
+Release = Callable[[Services, Held, Admission], Awaitable[WriteBatch]]
+"""Admits what a held thing holds and returns what else letting it in writes; the caller adds the
+decision and commits."""
 
 
-async def _release_memory(_s: Services, held: Held) -> WriteBatch:
+async def _release_memory(_s: Services, held: Held, admission: Admission) -> WriteBatch:
     waiting = msgspec.json.decode(held.body, type=HeldMemory)
     memory = msgspec.structs.replace(
         waiting.memory, tags=tuple(dict.fromkeys([*waiting.memory.tags, RELEASED_TAG]))
     )
-    return WriteBatch(memories=(memory,), keys=waiting.keys, replace_keys_of=(memory.id,))
+    await admission.admit(memory, waiting.keys, action="released")
+    return WriteBatch()
 
 
-async def _release_work(_s: Services, _held: Held) -> WriteBatch:
+async def _release_work(_s: Services, _held: Held, _admission: Admission) -> WriteBatch:
     return WriteBatch()  # the next consolidation sees the decision and tries the item again
 
 
@@ -93,40 +96,25 @@ async def release(s: Services, params: HeldParams, call: Call) -> ReleaseResult:
                 f"`{one.id}` is a {one.what}, which nothing can let in",
                 hint=f"`hindsight audit drop {one.id}` removes it",
             )
-    batches = [await RELEASES[one.what](s, one) for one in chosen]
-    memories = [memory for batch in batches for memory in batch.memories]
-    result = ReleaseResult(
-        released=[one.id for one in chosen],
-        memories=[memory.id for memory in memories],
-        dry_run=params.dry_run,
-    )
-    if params.dry_run:
-        return result
-    now = s.clock.now()
-    decided = tuple(_decided(s, one, "released", call) for one in chosen)
-    await s.write(
-        _joined(
-            batches,
-            WriteBatch(
-                held=decided,
-                history=tuple(
-                    HistoryEntry(
-                        at=now,
-                        actor=call.client,
-                        action="released",
-                        memory_id=memory.id,
-                        reason=params.reason,
-                        after=msgspec.json.encode(memory).decode(),
-                    )
-                    for memory in memories
-                ),
-                request_key=params.request_key,
-                response=msgspec.json.encode(result).decode() if params.request_key else "",
-            ),
+    admission = Admission(s, actor=call.client, why=params.reason)
+    async with s.admission_lock:
+        batches = [await RELEASES[one.what](s, one, admission) for one in chosen]
+        result = ReleaseResult(
+            released=[one.id for one in chosen],
+            memories=[m.id for m in admission.memories.values() if m.status not in RETIRED],
+            dry_run=params.dry_run,
         )
-    )
-    for memory in memories:
-        s.happenings.publish_memory("added", memory)
+        if params.dry_run:
+            return result
+        decided = tuple(_decided(s, one, "released", call) for one in chosen)
+        response = msgspec.json.encode(result).decode() if params.request_key else ""
+        await s.write(
+            _joined(
+                [*batches, admission.batch()],
+                WriteBatch(held=decided, request_key=params.request_key, response=response),
+            )
+        )
+    admission.publish()
     return result
 
 

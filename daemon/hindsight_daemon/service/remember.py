@@ -67,7 +67,6 @@ async def remember(s: Services, params: RememberParams, call: Call) -> RememberR
     check_may_write(params.scope, call)
     if params.request_key and (former := await s.store.answered(params.request_key)):
         return msgspec.json.decode(former, type=RememberResult)
-    verdict = s.gate.screen(params.text, trust="agent" if call.agent else "user")
     trust = _trust(params, call)
     verdict = await screen(
         s,

@@ -64,5 +64,7 @@ def recalled(
         speaker=memory.speaker,
         tags=memory.tags,
         verdict_reason=memory.verdict_reason,
+        superseded_by=memory.superseded_by,
+        conflicts_with=memory.conflicts_with,
         scores=scores,
     )
