@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 _EXACT_LIMIT = 32
-_NEEDLES_LIMIT = 200
+_NEEDLES_LIMIT = 256
 _MIN_CHARS = 2
 
 

@@ -101,8 +101,8 @@ RULES: tuple[Rule, ...] = (
         r"我(?:们)?(?:个人)?(?:更|比较|都)?(?:喜欢|偏好|倾向于?|习惯于?)(?!吗|的是).{2,}"),
         form_not=_QUESTION_ZH),
     Rule(name="use-not", score=0.82, followup_only=True, form=re.compile(
-        r"\b(?:uses?|run|call|write|prefer|stick (?:to|with)|go with|switch to|keep|put|import|name"
-        r"|it should (?:be|use)|should (?:use|be)|must (?:use|be))\s+"
+        r"\b(?:use|uses|run|call|write|prefer|stick (?:to|with)|go with|switch to|keep|put|import"
+        r"|name|it should (?:be|use)|should (?:use|be)|must (?:use|be))\s+"
         r"\S.{0,100}?(?:,? not|,? instead of|,? rather than|,? and not|, never"
         r"|, don.?t use)\b\s*\S.*"
         r"|\b(?:don.?t|do not|not|no|instead of) (?:use "
