@@ -31,7 +31,7 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
     reserve_bytes: Annotated[int, Meta(ge=0)] = 200 * 1024 * 1024
     """Free disk space below which writes are refused."""
     cache_bytes: Positive = 128 * 1024 * 1024
-    """Bound of the engine's index cache; its metadata cache gets half of it."""
+    """Bound of the engine's index cache; its metadata cache gets a sixteenth of it."""
 
 
 class EmbedSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -79,7 +79,7 @@ class Lance:
         with engine_errors(f"store `{uri}`"):
             session = lancedb.Session(
                 index_cache_size_bytes=settings.cache_bytes,
-                metadata_cache_size_bytes=settings.cache_bytes // 2,
+                metadata_cache_size_bytes=settings.cache_bytes // 16,
             )
             connection = await lancedb.connect_async(uri, session=session)
         return cls(connection, local, read_only=read_only)
